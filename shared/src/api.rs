@@ -1,0 +1,1 @@
+//! One custom resource a file.

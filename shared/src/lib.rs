@@ -1,0 +1,16 @@
+//! The vocabulary and the decisions of Sandgate. Pure: no tokio, no kube client, no clock.
+//!
+//! ```text
+//!   api ──schema──▶ render::crds ◀──rows── rules ──rows──▶ render::admission_policy
+//!                        │                   │
+//!                        └──── deploy/ ◀─────┴──▶ Rulebook::judge (the webhook)
+//! ```
+//!
+//! `names` and `reason` hold every label, object name and reason string once; `api` holds one custom
+//! resource a file; `rules` is the one table that the CRDs, the policy and the webhook come from.
+
+pub mod api;
+pub mod names;
+pub mod reason;
+pub mod render;
+pub mod rules;

@@ -1,0 +1,59 @@
+//! Every reason string of conditions and Events, once.
+
+/// Condition types that Sandgate writes on a claim.
+pub mod condition {
+    /// The sandbox can be dialled.
+    pub const READY: &str = "Ready";
+    /// Set once, at the first bind, and never removed (Q14).
+    pub const BOUND: &str = "Bound";
+    /// The claim was proved to be written by the operator (P-015).
+    pub const PROVENANCE_VERIFIED: &str = "ProvenanceVerified";
+    /// A stranger changed one of the claim's objects; it was healed (O-040).
+    pub const SANDBOX_MODIFIED: &str = "SandboxModified";
+}
+
+/// `Ready` is true: addresses can be dialled.
+pub const SANDBOX_READY: &str = "SandboxReady";
+/// Objects exist and the pod has not reported ready yet (C-018).
+pub const SANDBOX_STARTING: &str = "SandboxStarting";
+/// A bound sandbox lost readiness; its addresses are withdrawn (C-021).
+pub const SANDBOX_NOT_READY: &str = "SandboxNotReady";
+/// The scheduler cannot place the pod (C-022).
+pub const UNSCHEDULABLE: &str = "Unschedulable";
+/// The image cannot be pulled.
+pub const IMAGE_PULL_FAILED: &str = "ImagePullFailed";
+/// The container exits again and again.
+pub const CRASH_LOOP: &str = "CrashLoopBackOff";
+/// The container was killed for using more memory than its limit.
+pub const OOM_KILLED: &str = "OOMKilled";
+/// The kubelet refuses the container's configuration (an image that wants root, say; O-036).
+pub const CONTAINER_CONFIG_ERROR: &str = "CreateContainerConfigError";
+/// The API server refuses the pod for a quota or policy; the `ReplicaSet` said so (C-032).
+pub const POD_REFUSED: &str = "PodRefused";
+/// A write of ours was refused for now and is retried (C-032).
+pub const WRITE_RETRIED: &str = "WriteRetried";
+
+/// The runtime's `spec.sandbox.enabled` is unset (C-002, Q12).
+pub const SANDBOXES_DISABLED: &str = "SandboxesDisabled";
+/// The named class does not exist (C-004, Q12).
+pub const CLASS_NOT_FOUND: &str = "ClassNotFound";
+/// The named `AgentRuntime` does not exist (Q13).
+pub const AGENT_RUNTIME_NOT_FOUND: &str = "AgentRuntimeNotFound";
+/// The API server rejected a sandbox object (C-007, C-032).
+pub const SANDBOX_REJECTED: &str = "SandboxRejected";
+/// An object of the claim's name exists and is not ours.
+pub const NAME_CONFLICT: &str = "NameConflict";
+/// Our own RBAC forbids a write (C-032).
+pub const OPERATOR_FORBIDDEN: &str = "OperatorForbidden";
+/// The claim needs proof that the operator wrote it, and none is recorded (P-029).
+pub const PROVENANCE_UNPROVEN: &str = "ProvenanceUnproven";
+/// The class asks for no workspace, the claim mounts one (C-005).
+pub const WORKSPACE_NOT_SUPPORTED: &str = "WorkspaceNotSupported";
+/// The class does not render to objects.
+pub const INVALID_CLASS: &str = "InvalidClass";
+/// The claim binds a role with a `stateFile` and there is no session-fetch (C-036).
+pub const SESSION_FETCH_UNAVAILABLE: &str = "SessionFetchUnavailable";
+/// A Service named in `egress.allowedServices` is missing or selects no pods (O-030).
+pub const SERVICE_NOT_FOUND: &str = "AllowedServiceUnresolved";
+/// What the condition `SandboxModified` says after a heal (O-040).
+pub const HEALED: &str = "Healed";

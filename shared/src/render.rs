@@ -1,0 +1,1 @@
+//! Manifests that come out of the types and the rule table.
