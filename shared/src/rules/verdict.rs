@@ -17,8 +17,12 @@ pub enum Subject {
 
 impl Subject {
     /// All kinds, in the order they are documented.
-    pub const ALL: [Self; 4] =
-        [Self::SandboxClaim, Self::SandboxClass, Self::ClusterSandboxClass, Self::Connection];
+    pub const ALL: [Self; 4] = [
+        Self::SandboxClaim,
+        Self::SandboxClass,
+        Self::ClusterSandboxClass,
+        Self::Connection,
+    ];
 
     /// The kind as written in manifests.
     pub fn kind(self) -> &'static str {
