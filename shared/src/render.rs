@@ -1,1 +1,14 @@
-//! Manifests that come out of the types and the rule table.
+//! The manifests that come out of the types and the rule table. Pure.
+
+mod crds;
+mod installation;
+mod policy;
+mod rbac;
+mod webhooks;
+
+pub(crate) use crds::spec_schema;
+pub use crds::{crds, outside_crds};
+pub use installation::{Installation, WebhookEndpoint};
+pub use policy::admission_policy;
+pub use rbac::rbac;
+pub use webhooks::webhook_configurations;

@@ -1,8 +1,37 @@
-//! The rule table and its evaluation.
+//! The rule table and its evaluation. Pure.
 //!
 //! One [`Row`] a rule. From the rows come the CRDs' `x-kubernetes-validations`, the
-//! `ValidatingAdmissionPolicy`, what [`Rulebook::judge`] evaluates and `docs/denials.md`.
+//! `ValidatingAdmissionPolicy`, what [`Rulebook::judge`] evaluates and `docs/denials.md`; none of
+//! them is written by hand, so the layers cannot drift apart.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `row` | what a rule is |
+//! | `claim`, `class`, `provenance` | the rules |
+//! | `rulebook` | rules compiled, one write judged |
+//! | `bounds`, `defaults` | what the schema itself says, applied to raw JSON |
 
+mod bounds;
+mod claim;
+mod class;
+mod defaults;
+mod evaluate;
+mod identity;
+mod json_path;
+mod provenance;
+mod row;
+mod rulebook;
 mod verdict;
 
+pub use identity::{IdentityError, OperatorIdentity};
+pub use row::{Binds, Layer, Moment, Node, Reason, Row};
+pub use rulebook::{CompileError, Rulebook};
 pub use verdict::{Attempt, Operation, Phase, Subject, Verdict, Violation};
+
+/// Every rule, in the order it is documented.
+pub fn table() -> impl Iterator<Item = &'static Row> {
+    claim::ROWS
+        .iter()
+        .chain(class::ROWS)
+        .chain(provenance::ROWS)
+}

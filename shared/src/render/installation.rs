@@ -1,0 +1,69 @@
+//! What an installation is called and how its webhook is reached. Data only.
+
+use crate::rules::OperatorIdentity;
+
+/// The names that manifests carry.
+#[derive(Clone, Debug)]
+pub struct Installation {
+    /// Helm release, the beginning of every cluster-wide name.
+    pub release: String,
+    /// Namespace of the operator.
+    pub namespace: String,
+    /// The controller's ServiceAccount: the operator, as far as admission is concerned.
+    pub service_account: String,
+    /// Whether the operator must show a token that is bound to a pod.
+    pub require_pod_bound_token: bool,
+    /// How the API server reaches the webhook.
+    pub webhook: WebhookEndpoint,
+}
+
+/// How the API server reaches the webhook.
+#[derive(Clone, Debug)]
+pub enum WebhookEndpoint {
+    /// Through a Service of the operator's namespace.
+    Service {
+        /// Its name.
+        name: String,
+        /// Its port.
+        port: u16,
+    },
+    /// By URL, `https://127.0.0.1:9443`; the path is appended.
+    Url(String),
+}
+
+impl Default for Installation {
+    fn default() -> Self {
+        Self {
+            release: "sandgate".to_owned(),
+            namespace: "sandgate-system".to_owned(),
+            service_account: "sandgate-controller".to_owned(),
+            require_pod_bound_token: true,
+            webhook: WebhookEndpoint::Service {
+                name: "sandgate-webhook".to_owned(),
+                port: 443,
+            },
+        }
+    }
+}
+
+impl Installation {
+    /// The operator as admission sees it.
+    pub fn identity(&self) -> OperatorIdentity {
+        OperatorIdentity {
+            username: format!(
+                "system:serviceaccount:{}:{}",
+                self.namespace, self.service_account
+            ),
+            require_pod_bound_token: self.require_pod_bound_token,
+        }
+    }
+
+    /// Labels of every object of this installation.
+    pub(super) fn labels(&self, component: &str) -> serde_json::Value {
+        serde_json::json!({
+            "app.kubernetes.io/name": "sandgate",
+            "app.kubernetes.io/instance": self.release,
+            "app.kubernetes.io/component": component,
+        })
+    }
+}

@@ -1,0 +1,72 @@
+//! The `ValidatingAdmissionPolicy` and its binding, from the rows about who asks. Pure.
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::installation::Installation;
+use crate::{
+    names,
+    rules::{Layer, Moment, Row, table},
+};
+
+/// Policy and binding (P-001 to P-005, P-031). Their name ends in a hash of the rules, so that
+/// changed rules arrive as a new object and «never edited since creation» stays true across upgrades
+///
+pub fn admission_policy(installation: &Installation) -> [Value; 2] {
+    let identity = installation.identity();
+    // An identity that cannot be written as an expression exempts nobody.
+    let operator = identity.expression().unwrap_or_else(|_| "false".to_owned());
+    let validations: Vec<Value> = table()
+        .filter(|row| row.layer == Layer::Policy)
+        .map(|row| validation(row, &identity.username))
+        .collect();
+    let spec = json!({
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [{
+            "apiGroups": [names::GROUP],
+            "apiVersions": ["*"],
+            "operations": ["CREATE", "UPDATE"],
+            "resources": ["sandboxclaims", "sandboxclaims/status"],
+        }]},
+        "variables": [
+            {"name": "operator", "expression": operator},
+            {"name": "status", "expression": "has(request.subResource) && request.subResource == 'status'"},
+        ],
+        "validations": validations,
+    });
+    let digest = Sha256::digest(spec.to_string().as_bytes());
+    let hash: String = digest
+        .iter()
+        .take(5)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let name = names::policy(&installation.release, &hash);
+    let metadata = json!({"name": name, "labels": installation.labels("claim-policy")});
+    let policy = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": metadata,
+        "spec": spec,
+    });
+    let binding = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": metadata,
+        "spec": {"policyName": name, "validationActions": ["Deny"]},
+    });
+    [policy, binding]
+}
+
+fn validation(row: &Row, operator: &str) -> Value {
+    let elsewhere = match row.moment {
+        Moment::Create => "request.operation != 'CREATE' || variables.status",
+        Moment::Change => "request.operation != 'UPDATE' || variables.status",
+        Moment::StatusChange => "!variables.status",
+        Moment::Write => "variables.status",
+    };
+    json!({
+        "expression": format!("{elsewhere} || {}", row.expression),
+        "message": format!("{}: Forbidden: {}", row.field, row.signed_message(operator)),
+        "reason": "Forbidden",
+    })
+}

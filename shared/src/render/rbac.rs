@@ -1,0 +1,156 @@
+//! Namespace, ServiceAccounts, roles and bindings: what the operator may do, and no more.
+//! Pure.
+
+use serde_json::{Value, json};
+
+use super::installation::Installation;
+use crate::names;
+
+/// ServiceAccount that proves the policy is in force by being refused (P-029). It holds nothing but
+/// `create` on claims in the operator's own namespace.
+const PROBE: &str = "probe";
+
+/// Everything an installation's processes need to run as themselves.
+pub fn rbac(installation: &Installation) -> Vec<Value> {
+    let release = &installation.release;
+    let namespace = &installation.namespace;
+    let probe = format!("{release}-{PROBE}");
+    let configuration = names::webhook_configuration(release);
+    let cluster = json!([
+        rule(
+            &[names::GROUP],
+            &["sandboxclaims"],
+            &["get", "list", "watch", "delete"]
+        ),
+        rule(
+            &[names::GROUP],
+            &["sandboxclaims/status"],
+            &["get", "patch"]
+        ),
+        rule(&[names::GROUP], &["sandboxclaims/finalizers"], &["update"]),
+        rule(
+            &[names::GROUP],
+            &[
+                "sandboxclasses",
+                "clustersandboxclasses",
+                "agentruntimes",
+                "toolregistries",
+                "workspaces"
+            ],
+            &["get", "list", "watch"],
+        ),
+        rule(
+            &["apps"],
+            &["deployments"],
+            &["get", "list", "watch", "create", "update", "delete"]
+        ),
+        rule(&["apps"], &["replicasets"], &["get", "list", "watch"]),
+        rule(
+            &[""],
+            &["services"],
+            &["get", "list", "watch", "create", "update", "delete"]
+        ),
+        rule(&[""], &["pods", "namespaces"], &["get", "list", "watch"]),
+        rule(
+            &["networking.k8s.io"],
+            &["networkpolicies"],
+            &["get", "list", "watch", "create", "update", "delete"],
+        ),
+        rule(&["events.k8s.io"], &["events"], &["create", "patch"]),
+        named(
+            &["admissionregistration.k8s.io"],
+            &[
+                "mutatingwebhookconfigurations",
+                "validatingwebhookconfigurations"
+            ],
+            &[&configuration],
+            &["get", "list", "watch", "patch"],
+        ),
+    ]);
+    let own = json!([
+        rule(&["coordination.k8s.io"], &["leases"], &["create"]),
+        named(
+            &["coordination.k8s.io"],
+            &["leases"],
+            &[&format!("{release}-controller")],
+            &["get", "update"],
+        ),
+        rule(&[""], &["secrets"], &["create"]),
+        named(
+            &[""],
+            &["secrets"],
+            &[&format!("{release}-webhook-certs")],
+            &["get", "list", "watch", "update"],
+        ),
+    ]);
+    let create_claims = json!([rule(&[names::GROUP], &["sandboxclaims"], &["create"])]);
+    let account = |name: &str| {
+        json!({
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": name, "namespace": namespace, "labels": installation.labels("rbac")},
+            "automountServiceAccountToken": false,
+        })
+    };
+    vec![
+        json!({
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": namespace, "labels": installation.labels("rbac")},
+        }),
+        account(&installation.service_account),
+        account(&probe),
+        role(installation, "ClusterRole", release, &cluster),
+        binding(
+            installation,
+            "ClusterRole",
+            release,
+            &installation.service_account,
+        ),
+        role(installation, "Role", release, &own),
+        binding(installation, "Role", release, &installation.service_account),
+        role(installation, "Role", &probe, &create_claims),
+        binding(installation, "Role", &probe, &probe),
+    ]
+}
+
+fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> Value {
+    json!({"apiGroups": groups, "resources": resources, "verbs": verbs})
+}
+
+fn named(groups: &[&str], resources: &[&str], resource_names: &[&str], verbs: &[&str]) -> Value {
+    json!({"apiGroups": groups, "resources": resources, "resourceNames": resource_names, "verbs": verbs})
+}
+
+fn metadata(installation: &Installation, kind: &str, name: &str) -> Value {
+    let mut metadata = json!({"name": name, "labels": installation.labels("rbac")});
+    if kind == "Role"
+        && let Some(fields) = metadata.as_object_mut()
+    {
+        fields.insert("namespace".into(), json!(installation.namespace));
+    }
+    metadata
+}
+
+fn role(installation: &Installation, kind: &str, name: &str, rules: &Value) -> Value {
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": kind,
+        "metadata": metadata(installation, kind, name),
+        "rules": rules,
+    })
+}
+
+fn binding(installation: &Installation, kind: &str, name: &str, account: &str) -> Value {
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": format!("{kind}Binding"),
+        "metadata": metadata(installation, kind, name),
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name},
+        "subjects": [{
+            "kind": "ServiceAccount",
+            "name": account,
+            "namespace": installation.namespace,
+        }],
+    })
+}

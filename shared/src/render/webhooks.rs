@@ -1,0 +1,98 @@
+//! The two webhook configurations. Pure.
+
+use serde_json::{Value, json};
+
+use super::installation::{Installation, WebhookEndpoint};
+use crate::{names, rules::Subject};
+
+/// Mutating and validating configuration (X-013, W-030). `caBundle` is left to the controller.
+pub fn webhook_configurations(installation: &Installation) -> [Value; 2] {
+    let resources: Vec<&str> = Subject::ALL.map(Subject::plural).to_vec();
+    let mut with_status = resources.clone();
+    with_status.push("sandboxclaims/status");
+    let operator = installation
+        .identity()
+        .expression()
+        .unwrap_or_else(|_| "false".to_owned());
+    let unless_leaving = json!({
+        "name": "unless-leaving",
+        // Removing a finalizer from a deleted object must work while every replica is down.
+        "expression": "request.operation != 'UPDATE' || !has(object.metadata.deletionTimestamp) || has(object.spec) != has(oldObject.spec) || (has(object.spec) && object.spec != oldObject.spec)",
+    });
+    let unless_operator_status = json!({
+        "name": "unless-operator-status",
+        // The controller can write status while its webhook is down.
+        "expression": format!("!(has(request.subResource) && request.subResource == 'status') || !({operator})"),
+    });
+    let mutating = webhook(
+        installation,
+        "mutate",
+        &resources,
+        &[unless_leaving.clone()],
+        Some("IfNeeded"),
+    );
+    let validating = webhook(
+        installation,
+        "validate",
+        &with_status,
+        &[unless_leaving, unless_operator_status],
+        None,
+    );
+    [
+        configuration(installation, "MutatingWebhookConfiguration", &mutating),
+        configuration(installation, "ValidatingWebhookConfiguration", &validating),
+    ]
+}
+
+fn configuration(installation: &Installation, kind: &str, webhook: &Value) -> Value {
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": kind,
+        "metadata": {
+            "name": names::webhook_configuration(&installation.release),
+            "labels": installation.labels("webhook"),
+        },
+        "webhooks": [webhook],
+    })
+}
+
+fn webhook(
+    installation: &Installation,
+    verb: &str,
+    resources: &[&str],
+    conditions: &[Value],
+    reinvocation: Option<&str>,
+) -> Value {
+    let client = match &installation.webhook {
+        WebhookEndpoint::Service { name, port } => json!({"service": {
+            "name": name,
+            "namespace": installation.namespace,
+            "path": format!("/{verb}"),
+            "port": port,
+        }}),
+        WebhookEndpoint::Url(url) => {
+            json!({"url": format!("{}/{verb}", url.trim_end_matches('/'))})
+        }
+    };
+    let mut webhook = json!({
+        "name": format!("{verb}.sandgate.{}", names::GROUP),
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "failurePolicy": "Fail",
+        "matchPolicy": "Equivalent",
+        "timeoutSeconds": 10,
+        "clientConfig": client,
+        "rules": [{
+            "apiGroups": [names::GROUP],
+            "apiVersions": [names::VERSION],
+            "operations": ["CREATE", "UPDATE"],
+            "resources": resources,
+            "scope": "*",
+        }],
+        "matchConditions": conditions,
+    });
+    if let (Some(policy), Some(fields)) = (reinvocation, webhook.as_object_mut()) {
+        fields.insert("reinvocationPolicy".into(), json!(policy));
+    }
+    webhook
+}

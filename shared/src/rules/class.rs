@@ -1,0 +1,117 @@
+//! The rules of both class kinds. Data only; one list for both, so that they cannot diverge (T-004).
+
+use super::{
+    row::{Binds, Layer, Moment, Node, Reason, Row},
+    verdict::Subject,
+};
+
+const CLASSES: &[Subject] = &[Subject::SandboxClass, Subject::ClusterSandboxClass];
+const SPEC: &[Node] = &[Node {
+    path: "spec",
+    binds: Binds::Itself,
+}];
+const NEW_CLASS: &str = "create a new class instead";
+
+/// A row of this table that stands on `spec` and judges every write.
+const fn on_spec(
+    id: &'static str,
+    expression: &'static str,
+    field: &'static str,
+    reason: Reason,
+    sentence: &'static str,
+    remedy: &'static str,
+    requirements: &'static [&'static str],
+) -> Row {
+    Row {
+        id,
+        subjects: CLASSES,
+        layer: Layer::Crd,
+        moment: Moment::Write,
+        nodes: SPEC,
+        expression,
+        field,
+        reason,
+        sentence,
+        remedy,
+        requirements,
+    }
+}
+
+/// The table.
+pub(super) const ROWS: &[Row] = &[
+    on_spec(
+        "class-limits",
+        "(has(self.trusted) && self.trusted) || (has(self.resources) && has(self.resources.limits) && 'cpu' in self.resources.limits && 'memory' in self.resources.limits)",
+        ".resources.limits",
+        Reason::Required,
+        "agent-directed code needs both a cpu and a memory limit",
+        "set limits.cpu and limits.memory, or trusted: true for first-party code",
+        &["T-047", "T-048", "W-021"],
+    ),
+    on_spec(
+        "class-resource-claims",
+        "!has(self.resources) || !has(self.resources.claims) || self.resources.claims.size() == 0",
+        ".resources.claims",
+        Reason::Forbidden,
+        "a sandbox takes no dynamic resource claims",
+        "leave the field out",
+        &["T-079"],
+    ),
+    Row {
+        nodes: &[Node {
+            path: "spec.ports",
+            binds: Binds::EachItem,
+        }],
+        ..on_spec(
+            "class-port-name",
+            "it.name.matches('^[a-z0-9]+(-[a-z0-9]+)*$') && it.name.matches('[a-z]')",
+            ".name",
+            Reason::Invalid,
+            "a port name holds lower-case letters, digits and single '-' between them, at least one letter and at most 15 characters",
+            "write it like mcp",
+            &["T-078"],
+        )
+    },
+    on_spec(
+        "class-port-names-unique",
+        "self.ports.all(p, self.ports.exists_one(q, q.name == p.name))",
+        ".ports",
+        Reason::Duplicate,
+        "two ports have the same name",
+        "addresses are published by port name: give each its own",
+        &["T-078"],
+    ),
+    on_spec(
+        "class-port-numbers-unique",
+        "self.ports.all(p, self.ports.exists_one(q, q.port == p.port))",
+        ".ports",
+        Reason::Duplicate,
+        "two ports have the same number",
+        "give each its own",
+        &["T-078"],
+    ),
+    Row {
+        moment: Moment::Change,
+        ..on_spec(
+            "class-ports-immutable",
+            "self.ports == oldSelf.ports",
+            ".ports",
+            Reason::Forbidden,
+            "cannot be changed, added to or reordered once the class exists, since live claims depend on them",
+            NEW_CLASS,
+            &["T-042", "T-078", "W-022"],
+        )
+    },
+    Row {
+        moment: Moment::Change,
+        ..on_spec(
+            "class-workspace-immutable",
+            "(has(self.filesystem) && has(self.filesystem.workspace)) == (has(oldSelf.filesystem) && has(oldSelf.filesystem.workspace))",
+            ".filesystem",
+            Reason::Forbidden,
+            "whether a class has filesystem.workspace cannot be changed once it exists, since live claims depend on it",
+            NEW_CLASS,
+            &["T-044", "W-022"],
+        )
+    },
+];

@@ -1,0 +1,55 @@
+//! Compiling and running the table's CEL. Pure.
+//!
+//! Only expressions of our own table are ever compiled, once, at start: a parser of CEL fed from a
+//! request could be made to take minutes and gigabytes.
+
+use std::{collections::HashMap, sync::Arc};
+
+use cel::{
+    Context, Program, Value as Cel,
+    objects::{Key, Map},
+};
+use serde_json::Value;
+
+/// Raw JSON as CEL sees it. Numbers without a fraction are integers and null fields are absent, as
+/// in the API server.
+pub(super) fn cel_value(value: &Value) -> Cel {
+    match value {
+        Value::Null => Cel::Null,
+        Value::Bool(flag) => Cel::Bool(*flag),
+        Value::Number(number) => number
+            .as_i64()
+            .map(Cel::Int)
+            .or_else(|| number.as_u64().map(Cel::UInt))
+            .unwrap_or_else(|| Cel::Float(number.as_f64().unwrap_or(f64::NAN))),
+        Value::String(text) => Cel::String(Arc::new(text.clone())),
+        Value::Array(items) => Cel::List(Arc::new(items.iter().map(cel_value).collect())),
+        Value::Object(fields) => cel_map(
+            fields
+                .iter()
+                .filter(|(_, value)| !value.is_null())
+                .map(|(name, value)| (name.as_str(), cel_value(value))),
+        ),
+    }
+}
+
+/// A CEL map of the given fields.
+pub(super) fn cel_map<'a>(fields: impl IntoIterator<Item = (&'a str, Cel)>) -> Cel {
+    let map: HashMap<Key, Cel> = fields
+        .into_iter()
+        .map(|(name, value)| (Key::String(Arc::new(name.to_owned())), value))
+        .collect();
+    Cel::Map(Map { map: Arc::new(map) })
+}
+
+/// Runs `program`; anything but a boolean is an error.
+pub(super) fn holds(program: &Program, context: &Context<'_, '_>) -> Result<bool, String> {
+    match program.execute(context) {
+        Ok(Cel::Bool(answer)) => Ok(answer),
+        Ok(other) => Err(format!(
+            "answered {:?} instead of true or false",
+            other.type_of()
+        )),
+        Err(error) => Err(error.to_string()),
+    }
+}
