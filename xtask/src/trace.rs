@@ -1,0 +1,369 @@
+//! `cargo xtask trace`: which requirement is proved by which test. Does I/O; everything that decides
+//! is in the modules below.
+//!
+//! ```text
+//! docs/requirements.tsv ─▶ requirement ─┐
+//! cargo metadata ─▶ modules ─▶ source ──┴▶ page ─▶ docs/requirements.md
+//! nextest/*/junit.xml ─▶ junit ─▶ a proof that failed or did not run
+//! ```
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::{Context, bail, ensure};
+
+mod junit;
+mod modules;
+mod page;
+mod requirement;
+
+mod source;
+mod tokens;
+mod workspace;
+
+use junit::{Doubt, Runs};
+use requirement::{Id, Requirement};
+
+use workspace::Workspace;
+
+const LIST: &str = "docs/requirements.tsv";
+const PAGE: &str = "docs/requirements.md";
+
+/// A test and what it says it proves.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Proof {
+    /// The test binary, as cargo-nextest names it.
+    binary: String,
+    /// Module path and name in that binary.
+    name: String,
+    /// Source file, relative to the top folder, with `/`.
+    file: String,
+    /// Line of `fn`, from 1.
+    line: usize,
+    /// Requirement ids, possibly none.
+    proves: Vec<Id>,
+}
+
+/// Writes `docs/requirements.md`, or with `check` fails when it is out of date and when a test named
+/// as proof failed or was left out in the last test runs.
+///
+/// Both ways it refuses unknown ids, `Proves` comments that stand above no test, and source files
+/// that no target compiles (their tests would never run).
+pub fn run(check: bool) -> anyhow::Result<()> {
+    let workspace = workspace::load()?;
+    let list = fs::read_to_string(workspace.root.join(LIST))
+        .with_context(|| format!("failed to read {LIST}"))?;
+    let requirements = requirement::parse(&list).with_context(|| format!("{LIST} is malformed"))?;
+
+    let mut problems = Vec::new();
+    let proofs = collect(&workspace, &mut problems)?;
+    problems.extend(unknown_ids(&requirements, &proofs));
+    refuse(
+        &problems,
+        "the tests and the requirements do not fit together",
+    )?;
+
+    let page = page::render(&requirements, &proofs);
+    let path = workspace.root.join(PAGE);
+    let standing = fs::read_to_string(&path).unwrap_or_default();
+    if check {
+        ensure!(
+            standing == page,
+            "{PAGE} is out of date; run `cargo xtask trace` and commit it"
+        );
+        judge_last_runs(&workspace, &proofs)?;
+    } else if standing != page {
+        fs::write(&path, &page).with_context(|| format!("failed to write {PAGE}"))?;
+    }
+    println!("{}", summary(&requirements, &proofs));
+    Ok(())
+}
+
+/// All tests of the workspace, in the order of their names.
+fn collect(workspace: &Workspace, problems: &mut Vec<String>) -> anyhow::Result<Vec<Proof>> {
+    let mut proofs = BTreeSet::new();
+    let mut orphans = workspace.sources()?;
+    for target in &workspace.targets {
+        for found in modules::walk(&target.root, read_if_there)? {
+            let file = shown(&workspace.root, &found.file);
+            // A file may belong to several targets; what is wrong in it is said once.
+            if orphans.remove(&found.file) {
+                problems.extend(
+                    found
+                        .source
+                        .problems
+                        .iter()
+                        .map(|problem| format!("{file}:{}: {}", problem.line, problem.message)),
+                );
+            }
+            for test in found.source.tests {
+                let mut name = found.module.clone();
+                name.extend(test.modules);
+                name.push(test.name);
+                proofs.insert(Proof {
+                    binary: target.binary.clone(),
+                    name: name.join("::"),
+                    file: file.clone(),
+                    line: test.line,
+                    proves: test.proves,
+                });
+            }
+        }
+    }
+    problems.extend(orphans.iter().map(|file| {
+        let file = shown(&workspace.root, file);
+        format!("{file}: no target compiles this file; declare it with `mod` or remove it")
+    }));
+    Ok(proofs.into_iter().collect())
+}
+
+fn read_if_there(path: &Path) -> anyhow::Result<Option<String>> {
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(path);
+    text.map(Some)
+        .with_context(|| format!("failed to read {}", path.display()))
+}
+
+fn shown(root: &Path, file: &Path) -> String {
+    let parts: Vec<_> = file
+        .strip_prefix(root)
+        .unwrap_or(file)
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy())
+        .collect();
+    parts.join("/")
+}
+
+fn unknown_ids(requirements: &[Requirement], proofs: &[Proof]) -> Vec<String> {
+    let known: BTreeSet<Id> = requirements
+        .iter()
+        .map(|requirement| requirement.id)
+        .collect();
+    let named = proofs
+        .iter()
+        .flat_map(|proof| proof.proves.iter().map(move |id| (proof, id)));
+    named
+        .filter(|(_, id)| !known.contains(id))
+        .map(|(proof, id)| {
+            format!(
+                "{}:{}: {} proves {id}, which is not in {LIST}",
+                proof.file, proof.line, proof.name
+            )
+        })
+        .collect()
+}
+
+/// Fails when a proof failed or did not run. Without any report there is nothing to judge by.
+fn judge_last_runs(workspace: &Workspace, proofs: &[Proof]) -> anyhow::Result<()> {
+    let mut runs = Runs::default();
+    let reports = reports(&workspace.test_reports)?;
+    if reports.is_empty() {
+        println!("no test run to judge proofs by; run `cargo xtask test` first");
+        return Ok(());
+    }
+    for report in &reports {
+        let text = fs::read_to_string(report)
+            .with_context(|| format!("failed to read {}", report.display()))?;
+        runs.add(&text)
+            .with_context(|| format!("{} is no test report", report.display()))?;
+    }
+    let doubts = doubts(&runs, proofs);
+    refuse(
+        &doubts,
+        "tests named as proof did not pass in the last run of `cargo xtask test`",
+    )
+}
+
+fn doubts(runs: &Runs, proofs: &[Proof]) -> Vec<String> {
+    let left_out = |proof: &Proof| junit::is_slow(&proof.name) && !runs.include_slow();
+    let named = proofs
+        .iter()
+        .filter(|proof| !proof.proves.is_empty() && !left_out(proof));
+    named
+        .filter_map(|proof| {
+            let what = match runs.doubt(proof)? {
+                Doubt::Failed => "failed",
+                Doubt::DidNotRun => "did not run",
+            };
+            let ids: Vec<_> = proof.proves.iter().map(Id::to_string).collect();
+            let Proof {
+                file,
+                line,
+                name,
+                binary,
+                ..
+            } = proof;
+            Some(format!(
+                "{file}:{line}: {binary} {name} {what} ({})",
+                ids.join(", ")
+            ))
+        })
+        .collect()
+}
+
+/// The reports of all nextest profiles in the given folders, oldest first.
+fn reports(folders: &BTreeSet<PathBuf>) -> anyhow::Result<Vec<PathBuf>> {
+    let mut reports: Vec<(SystemTime, PathBuf)> = Vec::new();
+    for folder in folders.iter().filter(|folder| folder.is_dir()) {
+        for profile in folder
+            .read_dir()
+            .context("failed to list the test reports")?
+        {
+            let profile = profile.context("failed to list the test reports")?.path();
+            let report = profile.join("junit.xml");
+            if let Ok(written) = report.metadata().and_then(|metadata| metadata.modified()) {
+                reports.push((written, report));
+            }
+        }
+    }
+    reports.sort();
+    Ok(reports.into_iter().map(|(_, report)| report).collect())
+}
+
+fn refuse(problems: &[String], because: &str) -> anyhow::Result<()> {
+    if problems.is_empty() {
+        return Ok(());
+    }
+    bail!("{because}:\n  {}", problems.join("\n  "))
+}
+
+fn summary(requirements: &[Requirement], proofs: &[Proof]) -> String {
+    let proved: BTreeSet<Id> = proofs
+        .iter()
+        .flat_map(|proof| proof.proves.clone())
+        .collect();
+    let silent = proofs
+        .iter()
+        .filter(|proof| proof.proves.is_empty())
+        .count();
+    format!(
+        "{} of {} requirements are proved by {} tests; {silent} more tests name no requirement",
+        proved.len(),
+        requirements.len(),
+        proofs.len() - silent
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn proof(name: &str, proves: &[&str]) -> Proof {
+        Proof {
+            binary: "crate".to_owned(),
+            name: name.to_owned(),
+            file: "crate/src/lib.rs".to_owned(),
+            line: 3,
+            proves: proves.iter().map(|id| id.parse().unwrap()).collect(),
+        }
+    }
+
+    fn runs(cases: &[&str]) -> Runs {
+        let mut runs = Runs::default();
+        let cases = cases.concat();
+        runs.add(&format!("<testsuite name=\"crate\">{cases}</testsuite>"))
+            .unwrap();
+        runs
+    }
+
+    #[test]
+    fn an_id_that_no_requirement_has_is_refused_with_its_place() {
+        let requirements = requirement::parse("T-001\tcore\tFour kinds.").unwrap();
+        let proofs = [proof("a", &["T-001"]), proof("b", &["T-001", "T-999"])];
+        assert_eq!(
+            unknown_ids(&requirements, &proofs),
+            ["crate/src/lib.rs:3: b proves T-999, which is not in docs/requirements.tsv"]
+        );
+    }
+
+    #[test]
+    fn a_proof_must_have_run_and_passed() {
+        let proofs = [
+            proof("good", &["T-001"]),
+            proof("bad", &["T-002"]),
+            proof("gone", &["T-003"]),
+        ];
+        let runs = runs(&[
+            "<testcase name='good'/>",
+            "<testcase name='bad'><failure/></testcase>",
+        ]);
+        assert_eq!(
+            doubts(&runs, &proofs),
+            [
+                "crate/src/lib.rs:3: crate bad failed (T-002)",
+                "crate/src/lib.rs:3: crate gone did not run (T-003)"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_test_that_proves_nothing_need_not_run() {
+        assert_eq!(doubts(&runs(&[]), &[proof("a", &[])]), [""; 0]);
+    }
+
+    #[test]
+    fn slow_proofs_are_judged_only_by_a_run_that_has_slow_tests() {
+        let proofs = [proof("slow::slow_soak", &["T-001"])];
+        assert_eq!(doubts(&runs(&["<testcase name='a'/>"]), &proofs), [""; 0]);
+        let with_slow = runs(&["<testcase name='slow::slow_other'/>"]);
+        assert_eq!(doubts(&with_slow, &proofs).len(), 1);
+    }
+
+    #[test]
+    fn the_newest_report_is_read_last() {
+        let top = std::env::temp_dir().join(format!("sandgate-trace-{}", std::process::id()));
+        for (profile, age) in [("one/a", 10), ("one/b", 30), ("two/c", 20)] {
+            let report = top.join(profile);
+            fs::create_dir_all(&report).unwrap();
+            let file = fs::File::create(report.join("junit.xml")).unwrap();
+            let then = SystemTime::now() - std::time::Duration::from_mins(age);
+            file.set_modified(then).unwrap();
+        }
+        fs::create_dir_all(top.join("one/without-a-report")).unwrap();
+        let folders = ["one", "two", "absent"].map(|folder| top.join(folder));
+        let found = reports(&folders.into()).unwrap();
+        fs::remove_dir_all(&top).unwrap();
+        let profiles: Vec<_> = found
+            .iter()
+            .map(|path| {
+                path.parent()
+                    .unwrap()
+                    .file_name()
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+            })
+            .collect();
+        assert_eq!(profiles, ["b", "c", "a"]);
+    }
+
+    #[test]
+    fn the_tests_of_this_file_are_found_under_their_own_names() {
+        let mut problems = Vec::new();
+        let proofs = collect(&workspace::load().unwrap(), &mut problems).unwrap();
+        let own = proofs.iter().find(|proof| {
+            proof.name == "trace::tests::the_tests_of_this_file_are_found_under_their_own_names"
+        });
+        let own = own.expect("this test");
+        assert_eq!(own.binary, "xtask::bin/xtask");
+        assert_eq!(own.file, "xtask/src/trace.rs");
+    }
+
+    #[test]
+    fn the_summary_counts_requirements_and_tests() {
+        let requirements = requirement::parse("T-001\tcore\tA.\nT-002\tcore\tB.").unwrap();
+        let proofs = [
+            proof("a", &["T-001"]),
+            proof("b", &["T-001"]),
+            proof("c", &[]),
+        ];
+        assert_eq!(
+            summary(&requirements, &proofs),
+            "1 of 2 requirements are proved by 2 tests; 1 more tests name no requirement"
+        );
+    }
+}
