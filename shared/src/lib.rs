@@ -10,6 +10,8 @@
 //! resource a file; `rules` is the one table that the CRDs, the policy and the webhook come from.
 
 pub mod api;
+#[cfg(feature = "corpus")]
+pub mod corpus;
 pub mod names;
 pub mod reason;
 pub mod render;

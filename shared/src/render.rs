@@ -1,6 +1,7 @@
 //! The manifests that come out of the types and the rule table. Pure.
 
 mod crds;
+mod denials;
 mod installation;
 mod policy;
 mod rbac;
@@ -8,6 +9,7 @@ mod webhooks;
 
 pub(crate) use crds::spec_schema;
 pub use crds::{crds, outside_crds};
+pub use denials::denials;
 pub use installation::{Installation, WebhookEndpoint};
 pub use policy::admission_policy;
 pub use rbac::rbac;

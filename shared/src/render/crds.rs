@@ -8,7 +8,7 @@ use crate::{
         ClusterSandboxClass, Connection, SandboxClaim, SandboxClass,
         outside::{AgentRuntime, ToolRegistry, Workspace},
     },
-    rules::{Layer, Moment, Node, Row, Subject, table},
+    rules::{Binds, Layer, Moment, Node, Row, Subject, table},
 };
 
 /// The four kinds of Sandgate (T-001).
@@ -152,11 +152,10 @@ fn attach(schema: &mut Value, row: &Row, node: &Node) {
         "message": row.signed_message(""),
         "reason": row.reason.as_str(),
     });
-    // A fieldPath cannot name an item of a list, so rows on items point at the list.
-    if matches!(
-        node.binds,
-        crate::rules::Binds::Itself | crate::rules::Binds::It
-    ) && let Some(fields) = validation.as_object_mut()
+    // A fieldPath cannot name an item of a list or a part of metadata; such rows point at their node.
+    if node.binds != Binds::EachItem
+        && !node.path.is_empty()
+        && let Some(fields) = validation.as_object_mut()
     {
         fields.insert("fieldPath".into(), json!(row.field));
     }

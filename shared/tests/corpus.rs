@@ -1,0 +1,123 @@
+//! The corpus of writes, judged by the rulebook alone.
+
+use std::collections::BTreeSet;
+
+use sandgate_shared::{
+    corpus::{Case, cases},
+    render::Installation,
+    rules::{Attempt, Phase, Rulebook, Verdict, table},
+};
+use serde_json::json;
+
+fn rulebook() -> Rulebook {
+    Rulebook::compile(&Installation::default().identity()).unwrap()
+}
+
+fn judge(rulebook: &Rulebook, case: &Case, phase: Phase) -> Verdict {
+    let named = |object: &serde_json::Value| {
+        let mut object = object.clone();
+        if object.pointer("/metadata/name").is_none() {
+            json_patch::merge(&mut object, &json!({"metadata": {"name": "some-name"}}));
+        }
+        object
+    };
+    let object = named(&case.new);
+    let old_object = case.old.as_ref().map(named);
+    rulebook.judge(&Attempt {
+        subject: case.subject,
+        operation: case.operation(),
+        subresource: case.subresource.as_deref(),
+        phase,
+        object: &object,
+        old_object: old_object.as_ref(),
+        user_info: &case.who.user_info(&Installation::default().identity()),
+    })
+}
+
+fn named(verdict: &Verdict) -> BTreeSet<&str> {
+    verdict
+        .violations
+        .iter()
+        .map(|violation| violation.rule.as_str())
+        .collect()
+}
+
+fn differs(verdict: &Verdict, case: &Case) -> bool {
+    let missing = !case
+        .refused
+        .iter()
+        .all(|rule| named(verdict).contains(rule.as_str()));
+    !verdict.faults.is_empty()
+        || missing
+        || (case.refused.is_empty() != verdict.violations.is_empty())
+}
+
+// Proves: W-003, W-009, W-010, W-011, W-012, W-013, W-014, W-015, W-016, W-017, W-018, W-019, W-021, W-022, W-023
+// Proves: T-007, T-009, T-011, T-012, T-013, T-014, T-015, T-016, T-017, T-018, T-019, T-020, T-021, T-023, T-024, T-025, T-027, T-028, T-077, T-078
+#[test]
+fn every_write_of_the_corpus_gets_its_verdict_with_every_broken_rule_named() {
+    let rulebook = rulebook();
+    for case in cases().unwrap() {
+        let verdict = judge(&rulebook, &case, Phase::Validating);
+        assert!(
+            !differs(&verdict, &case),
+            "{}: expected {:?}, got {verdict:#?}",
+            case.name,
+            case.refused
+        );
+    }
+}
+
+// Proves: W-001
+#[test]
+fn the_mutating_call_reaches_the_same_verdict_but_for_names_it_cannot_know_yet() {
+    let rulebook = rulebook();
+    for mut case in cases().unwrap() {
+        case.refused.retain(|rule| rule != "claim-name");
+        let verdict = judge(&rulebook, &case, Phase::Mutating);
+        assert!(
+            !differs(&verdict, &case),
+            "{}: expected {:?}, got {verdict:#?}",
+            case.name,
+            case.refused
+        );
+    }
+}
+
+// Proves: W-003
+#[test]
+fn switching_any_rule_off_makes_some_case_of_the_corpus_fail() {
+    let cases = cases().unwrap();
+    for row in table() {
+        let rulebook = rulebook().without(row.id);
+        let noticed = cases
+            .iter()
+            .any(|case| differs(&judge(&rulebook, case, Phase::Validating), case));
+        assert!(noticed, "no case of the corpus depends on rule {}", row.id);
+    }
+}
+
+// Proves: W-002
+#[test]
+fn every_rule_has_its_own_id_a_sentence_and_a_way_out() {
+    let mut seen = BTreeSet::new();
+    for row in table() {
+        assert!(seen.insert(row.id), "rule id {} stands twice", row.id);
+        assert!(
+            row.id.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'),
+            "{}",
+            row.id
+        );
+        assert!(
+            !row.sentence.is_empty() && !row.remedy.is_empty(),
+            "{}",
+            row.id
+        );
+        assert!(
+            !row.requirements.is_empty(),
+            "{} names no requirement",
+            row.id
+        );
+        assert!(!row.message("x").contains('\n'), "{}", row.id);
+    }
+}
