@@ -3,13 +3,45 @@
 //! Only expressions of our own table are ever compiled, once, at start: a parser of CEL fed from a
 //! request could be made to take minutes and gigabytes.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock, PoisonError, RwLock},
+};
 
 use cel::{
-    Context, Program, Value as Cel,
+    Context, DeclarationError, Env, ExecutionError, Program, Value as Cel,
+    common::types::{CelBool, CelString},
     objects::{Key, Map},
 };
+use regex::Regex;
 use serde_json::Value;
+
+/// Patterns of the table, compiled at first use. Requests bring none, so this stays as small as the
+/// table is.
+static PATTERNS: LazyLock<RwLock<HashMap<String, Regex>>> = LazyLock::new(RwLock::default);
+
+/// What rules may call: the standard library, with a `matches` that remembers its patterns.
+pub(super) fn environment() -> Result<Env, DeclarationError> {
+    let mut env = Env::stdlib();
+    cel::add_member_overload!(env, fn matches: (CelString, CelString) -> Result<CelBool>)?;
+    Ok(env)
+}
+
+fn matches(this: &CelString<'_>, pattern: &CelString<'_>) -> Result<CelBool, ExecutionError> {
+    let known = PATTERNS.read().unwrap_or_else(PoisonError::into_inner);
+    if let Some(regex) = known.get(pattern.inner()) {
+        return Ok(CelBool::from(regex.is_match(this.inner())));
+    }
+    drop(known);
+    let regex = Regex::new(pattern.inner())
+        .map_err(|error| ExecutionError::function_error("matches", error))?;
+    let answer = regex.is_match(this.inner());
+    PATTERNS
+        .write()
+        .unwrap_or_else(PoisonError::into_inner)
+        .insert(pattern.inner().to_owned(), regex);
+    Ok(CelBool::from(answer))
+}
 
 /// Raw JSON as CEL sees it. Numbers without a fraction are integers and null fields are absent, as
 /// in the API server.

@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::{
     bounds::{Bounds, Findings},
     defaults,
-    evaluate::{cel_map, cel_value, holds},
+    evaluate::{cel_map, cel_value, environment, holds},
     identity::{IdentityError, OperatorIdentity},
     json_path,
     row::{Binds, Layer, Moment, Node, Row},
@@ -77,7 +77,10 @@ impl Rulebook {
             .map(|subject| Ok((subject, Bounds::new(render::spec_schema(subject))?)))
             .collect::<Result<_, CompileError>>()?;
         Ok(Self {
-            env: Arc::new(Env::stdlib()),
+            env: Arc::new(environment().map_err(|error| CompileError::Rule {
+                rule: "matches".to_owned(),
+                detail: error.to_string(),
+            })?),
             identity: compile("operator", &identity.expression()?)?,
             operator: identity.username.clone(),
             rows,
