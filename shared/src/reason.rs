@@ -10,6 +10,15 @@ pub mod condition {
     pub const PROVENANCE_VERIFIED: &str = "ProvenanceVerified";
     /// A stranger changed one of the claim's objects; it was healed (O-040).
     pub const SANDBOX_MODIFIED: &str = "SandboxModified";
+    /// Bad when true: the claim is final and will not become ready; what kstatus reads as failed
+    /// (C-033).
+    pub const STALLED: &str = "Stalled";
+    /// False while a Service of `egress.allowedServices` opens less than asked; absent if none ever
+    /// did (O-030).
+    pub const ALLOWED_SERVICES_RESOLVED: &str = "AllowedServicesResolved";
+    /// False while a bound claim's objects wait for a write that was refused; absent if none ever
+    /// was (C-032).
+    pub const OBJECTS_CURRENT: &str = "ObjectsCurrent";
 }
 
 /// `Ready` is true: addresses can be dialled.
@@ -49,6 +58,8 @@ pub const OPERATOR_FORBIDDEN: &str = "OperatorForbidden";
 pub const PROVENANCE_UNPROVEN: &str = "ProvenanceUnproven";
 /// The class asks for no workspace, the claim mounts one (C-005).
 pub const WORKSPACE_NOT_SUPPORTED: &str = "WorkspaceNotSupported";
+/// The class does not list the role the claim mounts (M-015, Q35).
+pub const MOUNT_NOT_PERMITTED: &str = "MountNotPermitted";
 /// The class does not render to objects.
 pub const INVALID_CLASS: &str = "InvalidClass";
 /// The claim binds a role with a `stateFile` and there is no session-fetch (C-036).
@@ -57,3 +68,10 @@ pub const SESSION_FETCH_UNAVAILABLE: &str = "SessionFetchUnavailable";
 pub const SERVICE_NOT_FOUND: &str = "AllowedServiceUnresolved";
 /// What the condition `SandboxModified` says after a heal (O-040).
 pub const HEALED: &str = "Healed";
+/// What the condition `SandboxModified` says when an edit came back too often to be healed at once
+/// (O-040).
+pub const HEAL_BACKED_OFF: &str = "HealBackedOff";
+/// What the condition `AllowedServicesResolved` says once every Service is open.
+pub const SERVICES_RESOLVED: &str = "AllowedServicesResolved";
+/// What the condition `ObjectsCurrent` says once the refused write went through.
+pub const OBJECTS_WRITTEN: &str = "ObjectsWritten";
