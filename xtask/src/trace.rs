@@ -49,17 +49,25 @@ struct Proof {
 /// Writes `docs/requirements.md`, or with `check` fails when it is out of date and when a test named
 /// as proof failed or was left out in the last test runs.
 ///
-/// Both ways it refuses unknown ids, `Proves` comments that stand above no test, and source files
-/// that no target compiles (their tests would never run).
+/// Both ways it refuses unknown ids and `Proves` comments that stand above no test. A source file
+/// that no target compiles, whose tests would never run, is refused with `check` and told without.
 pub fn run(check: bool) -> anyhow::Result<()> {
     let workspace = workspace::load()?;
     let list = fs::read_to_string(workspace.root.join(LIST))
         .with_context(|| format!("failed to read {LIST}"))?;
     let requirements = requirement::parse(&list).with_context(|| format!("{LIST} is malformed"))?;
 
-    let mut problems = Vec::new();
-    let proofs = collect(&workspace, &mut problems)?;
+    let Tests {
+        proofs,
+        mut problems,
+        orphans,
+    } = collect(&workspace)?;
     problems.extend(unknown_ids(&requirements, &proofs));
+    if check {
+        problems.extend(orphans);
+    } else if !orphans.is_empty() {
+        eprintln!("left out:\n  {}", orphans.join("\n  "));
+    }
     refuse(
         &problems,
         "the tests and the requirements do not fit together",
@@ -81,9 +89,19 @@ pub fn run(check: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// All tests of the workspace, in the order of their names.
-fn collect(workspace: &Workspace, problems: &mut Vec<String>) -> anyhow::Result<Vec<Proof>> {
+/// What the sources hold.
+struct Tests {
+    /// All tests, in the order of their names.
+    proofs: Vec<Proof>,
+    /// Comments that cannot be understood.
+    problems: Vec<String>,
+    /// Files that belong to no target.
+    orphans: Vec<String>,
+}
+
+fn collect(workspace: &Workspace) -> anyhow::Result<Tests> {
     let mut proofs = BTreeSet::new();
+    let mut problems = Vec::new();
     let mut orphans = workspace.sources()?;
     for target in &workspace.targets {
         for found in modules::walk(&target.root, read_if_there)? {
@@ -112,11 +130,15 @@ fn collect(workspace: &Workspace, problems: &mut Vec<String>) -> anyhow::Result<
             }
         }
     }
-    problems.extend(orphans.iter().map(|file| {
+    let orphans = orphans.iter().map(|file| {
         let file = shown(&workspace.root, file);
         format!("{file}: no target compiles this file; declare it with `mod` or remove it")
-    }));
-    Ok(proofs.into_iter().collect())
+    });
+    Ok(Tests {
+        proofs: proofs.into_iter().collect(),
+        problems,
+        orphans: orphans.collect(),
+    })
 }
 
 fn read_if_there(path: &Path) -> anyhow::Result<Option<String>> {
@@ -343,14 +365,21 @@ mod tests {
 
     #[test]
     fn the_tests_of_this_file_are_found_under_their_own_names() {
-        let mut problems = Vec::new();
-        let proofs = collect(&workspace::load().unwrap(), &mut problems).unwrap();
+        let Tests {
+            proofs, orphans, ..
+        } = collect(&workspace::load().unwrap()).unwrap();
         let own = proofs.iter().find(|proof| {
             proof.name == "trace::tests::the_tests_of_this_file_are_found_under_their_own_names"
         });
         let own = own.expect("this test");
         assert_eq!(own.binary, "xtask::bin/xtask");
         assert_eq!(own.file, "xtask/src/trace.rs");
+        assert!(
+            !orphans
+                .iter()
+                .any(|orphan| orphan.starts_with("xtask/src/trace")),
+            "{orphans:?}"
+        );
     }
 
     #[test]
