@@ -77,7 +77,7 @@ fn row(page: &mut String, requirement: &Requirement, proofs: &[&Proof]) {
     let status = if proofs.is_empty() { "open" } else { "proved" };
     let tests: Vec<_> = proofs
         .iter()
-        .map(|proof| format!("`{}` [{}](../{})", proof.binary, proof.name, proof.file))
+        .map(|proof| format!("`{}` [{}](/{})", proof.binary, proof.name, proof.file))
         .collect();
     let _ = writeln!(
         page,
@@ -132,7 +132,7 @@ mod tests {
             ],
         );
         let link =
-            |name: &str| format!("`sandgate-shared` [tests::{name}](../shared/src/rules.rs)");
+            |name: &str| format!("`sandgate-shared` [tests::{name}](/shared/src/rules.rs)");
         let row = format!(
             "| T-001 | core | proved | Four kinds. | {}<br>{} |\n",
             link("one"),
