@@ -4,6 +4,11 @@
 //! A list that the rules walk has `maxItems`, a string they read has `maxLength`: without bounds the
 //! API server estimates a rule's cost as unaffordable and refuses the whole CRD.
 
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "each printcolumn of kube's derive has its own type_; the lint reads them as one"
+)]
+
 pub mod connection;
 pub mod outside;
 pub mod sandbox_claim;

@@ -1,5 +1,7 @@
 //! The `ValidatingAdmissionPolicy` and its binding, from the rows about who asks. Pure.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -35,11 +37,10 @@ pub fn admission_policy(installation: &Installation) -> [Value; 2] {
         "validations": validations,
     });
     let digest = Sha256::digest(spec.to_string().as_bytes());
-    let hash: String = digest
-        .iter()
-        .take(5)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hash = digest.iter().take(5).fold(String::new(), |mut hash, byte| {
+        let _ = write!(hash, "{byte:02x}");
+        hash
+    });
     let name = names::policy(&installation.release, &hash);
     let metadata = json!({"name": name, "labels": installation.labels("claim-policy")});
     let policy = json!({

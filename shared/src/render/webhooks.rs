@@ -28,7 +28,7 @@ pub fn webhook_configurations(installation: &Installation) -> [Value; 2] {
         installation,
         "mutate",
         &resources,
-        &[unless_leaving.clone()],
+        std::slice::from_ref(&unless_leaving),
         Some("IfNeeded"),
     );
     let validating = webhook(

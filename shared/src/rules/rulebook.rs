@@ -100,13 +100,13 @@ impl Rulebook {
     ///
     /// Never panics, whatever the JSON; a rule that cannot be evaluated is a fault, not an admission.
     pub fn judge(&self, attempt: &Attempt<'_>) -> Verdict {
-        if self.leaves_alone(attempt) {
+        if leaves_alone(attempt) {
             return Verdict::default();
         }
         let Some(bounds) = self.bounds.get(&attempt.subject) else {
             return Verdict::default();
         };
-        let patch = self.defaults(attempt, bounds);
+        let patch = missing_defaults(attempt, bounds);
         let defaulted = (!patch.is_empty()).then(|| {
             let mut object = attempt.object.clone();
             json_patch::patch(&mut object, &patch).map(|()| object)
@@ -126,27 +126,6 @@ impl Rulebook {
             verdict.patch = patch.0;
         }
         verdict
-    }
-
-    /// An object on its way out may lose its finalizers whatever the rules say today; nothing is
-    /// filled into it either.
-    fn leaves_alone(&self, attempt: &Attempt<'_>) -> bool {
-        let deleting = json_path::at(attempt.object, "metadata.deletionTimestamp").is_some();
-        let same_spec = attempt
-            .old_object
-            .is_some_and(|old| old.get("spec") == attempt.object.get("spec"));
-        attempt.subresource.is_none() && deleting && same_spec
-    }
-
-    fn defaults(&self, attempt: &Attempt<'_>, bounds: &Bounds) -> json_patch::Patch {
-        let spec = json_path::at(attempt.object, "spec").filter(|spec| spec.is_object());
-        let operations = match (attempt.phase, attempt.subresource, spec) {
-            (Phase::Mutating, None, Some(spec)) => {
-                defaults::missing(bounds.schema(), spec, &PointerBuf::from_tokens(["spec"]))
-            }
-            _ => Vec::new(),
-        };
-        json_patch::Patch(operations)
     }
 
     fn judge_defaulted(&self, attempt: &Attempt<'_>, bounds: &Bounds) -> Verdict {
@@ -307,6 +286,27 @@ impl Rulebook {
             Err(error) => faults.push(format!("{}: {error}", row.id)),
         }
     }
+}
+
+/// An object on its way out may lose its finalizers whatever the rules say today; nothing is
+/// filled into it either.
+fn leaves_alone(attempt: &Attempt<'_>) -> bool {
+    let deleting = json_path::at(attempt.object, "metadata.deletionTimestamp").is_some();
+    let same_spec = attempt
+        .old_object
+        .is_some_and(|old| old.get("spec") == attempt.object.get("spec"));
+    attempt.subresource.is_none() && deleting && same_spec
+}
+
+fn missing_defaults(attempt: &Attempt<'_>, bounds: &Bounds) -> json_patch::Patch {
+    let spec = json_path::at(attempt.object, "spec").filter(|spec| spec.is_object());
+    let operations = match (attempt.phase, attempt.subresource, spec) {
+        (Phase::Mutating, None, Some(spec)) => {
+            defaults::missing(bounds.schema(), spec, &PointerBuf::from_tokens(["spec"]))
+        }
+        _ => Vec::new(),
+    };
+    json_patch::Patch(operations)
 }
 
 /// With `generateName` the mutating review has no name yet, so rules on it wait for the second call.
