@@ -11,15 +11,12 @@ mod read;
 use std::collections::BTreeMap;
 
 use k8s_openapi::jiff::Timestamp;
-use sandgate_shared::api::{
-    SandboxClaim, SandboxClassSpec,
-    outside::AgentRuntimeSpec,
-};
+use sandgate_shared::api::{SandboxClaim, SandboxClassSpec, outside::AgentRuntimeSpec};
 
 pub use memory::{AppliedRecord, HeldBack, Memory, PastHeal, PastRefusal};
 
 /// What stands in the cluster for one claim, at one moment.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Observed {
     /// The claim itself.
     pub claim: SandboxClaim,

@@ -92,6 +92,8 @@ pub struct Finding {
 pub struct Build {
     /// Hash of the pod template as the class renders now; `None` when the class is gone.
     pub template_hash: Option<String>,
+    /// The same, where the standing Deployment is known to be built from it.
+    pub standing_template: Option<String>,
     /// The Deployment is rendered anew from a class that changed since it was first built (C-034).
     pub rerendered: bool,
     /// Allowed Services that open nothing, or less than asked, each in one sentence (O-030).

@@ -33,7 +33,10 @@ impl Refusal {
     /// uses: RBAC names the user, a quota says `exceeded quota`, a namespace that is going says so
     /// in a cause, and the rest is admission.
     pub fn class(&self, operator: &str) -> RefusalClass {
-        let terminating = self.causes.iter().any(|cause| cause == "NamespaceTerminating")
+        let terminating = self
+            .causes
+            .iter()
+            .any(|cause| cause == "NamespaceTerminating")
             || (self.code == 403 && self.message.contains("because it is being terminated"));
         let namespace_gone =
             self.code == 404 && self.message.trim_start().starts_with("namespaces ");
@@ -41,12 +44,14 @@ impl Refusal {
             return RefusalClass::NamespaceTerminating;
         }
         match self.code {
-            400 | 422 => RefusalClass::Rejected,
-            403 if self.message.contains(&format!("User \"{operator}\" cannot")) => {
+            403 if self
+                .message
+                .contains(&format!("User \"{operator}\" cannot")) =>
+            {
                 RefusalClass::OperatorForbidden
             }
             403 if self.message.contains("exceeded quota") => RefusalClass::Retry,
-            403 => RefusalClass::Rejected,
+            400 | 403 | 422 => RefusalClass::Rejected,
             _ => RefusalClass::Retry,
         }
     }
@@ -59,5 +64,3 @@ pub fn refusal_pause(attempts: u32) -> i64 {
     2_i64.saturating_pow(exponent).min(300)
 }
 
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,106 @@
+//! The Events that a change of status is worth: one for each change a person would want to hear of,
+//! at most two from creation to `Bound`. Pure.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use sandgate_shared::{
+    api::{ClaimPhase, SandboxClaimStatus},
+    reason::{self, condition},
+};
+
+use super::EventDraft;
+
+/// Longest note, in bytes: the API server takes 1,024.
+const MAX_NOTE: usize = 1000;
+
+/// Reasons of a claim that is well.
+const GOOD: [&str; 2] = [reason::SANDBOX_STARTING, reason::SANDBOX_READY];
+
+/// The Events between two statuses.
+pub(super) fn events(before: &SandboxClaimStatus, after: &SandboxClaimStatus) -> Vec<EventDraft> {
+    let mut drafts = Vec::new();
+    if let Some(ready) = find(after, condition::READY) {
+        let moved = find(before, condition::READY).map(|old| old.reason.as_str())
+            != Some(ready.reason.as_str())
+            || before.phase != after.phase;
+        let reason = known(&ready.reason);
+        if moved {
+            drafts.extend(reason.map(|reason| EventDraft {
+                warning: !GOOD.contains(&reason),
+                reason,
+                action: action(after.phase),
+                note: note(&ready.message),
+            }));
+        }
+    }
+    for (name, bad, what) in [
+        (condition::SANDBOX_MODIFIED, "True", "Heal"),
+        (condition::ALLOWED_SERVICES_RESOLVED, "False", "OpenEgress"),
+        (condition::OBJECTS_CURRENT, "False", "Write"),
+    ] {
+        let news = find(after, name).filter(|new| new.status == bad);
+        let told = find(before, name).filter(|old| old.status == bad);
+        let Some(new) = news.filter(|new| told.map(|old| &old.message) != Some(&new.message))
+        else {
+            continue;
+        };
+        drafts.extend(known(&new.reason).map(|reason| EventDraft {
+            warning: true,
+            reason,
+            action: what,
+            note: note(&new.message),
+        }));
+    }
+    drafts
+}
+
+fn action(phase: Option<ClaimPhase>) -> &'static str {
+    match phase {
+        Some(ClaimPhase::Bound) => "Bind",
+        Some(ClaimPhase::Failed) => "Fail",
+        _ => "Build",
+    }
+}
+
+fn find<'a>(status: &'a SandboxClaimStatus, name: &str) -> Option<&'a Condition> {
+    let mut all = status.conditions.iter().flatten();
+    all.find(|found| found.type_ == name)
+}
+
+/// The registered reason of these letters: an Event never carries words from elsewhere.
+fn known(reason: &str) -> Option<&'static str> {
+    const ALL: [&str; 20] = [
+        reason::SANDBOX_READY,
+        reason::SANDBOX_STARTING,
+        reason::SANDBOX_NOT_READY,
+        reason::UNSCHEDULABLE,
+        reason::IMAGE_PULL_FAILED,
+        reason::CRASH_LOOP,
+        reason::OOM_KILLED,
+        reason::CONTAINER_CONFIG_ERROR,
+        reason::POD_REFUSED,
+        reason::WRITE_RETRIED,
+        reason::SANDBOXES_DISABLED,
+        reason::CLASS_NOT_FOUND,
+        reason::AGENT_RUNTIME_NOT_FOUND,
+        reason::SANDBOX_REJECTED,
+        reason::NAME_CONFLICT,
+        reason::OPERATOR_FORBIDDEN,
+        reason::PROVENANCE_UNPROVEN,
+        reason::WORKSPACE_NOT_SUPPORTED,
+        reason::MOUNT_NOT_PERMITTED,
+        reason::INVALID_CLASS,
+    ];
+    const DETAIL: [&str; 3] = [
+        reason::SERVICE_NOT_FOUND,
+        reason::HEALED,
+        reason::HEAL_BACKED_OFF,
+    ];
+    ALL.into_iter()
+        .chain(DETAIL)
+        .find(|registered| *registered == reason)
+}
+
+fn note(message: &str) -> String {
+    let end = message.floor_char_boundary(MAX_NOTE);
+    message.get(..end).unwrap_or(message).to_owned()
+}

@@ -1,0 +1,167 @@
+//! An object as it should be: how a manifest becomes an [`Intent`], and what a PUT of it carries.
+//! Pure.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::{
+    apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
+    jiff::Timestamp,
+};
+use kube::{Resource, ResourceExt};
+use sandgate_shared::{api::SandboxClaim, names};
+use serde_json::{Map, Value};
+
+use super::{Action, Intent, digest::hash};
+use crate::claim::observed::{LiveObject, ObjectKind, Observed};
+
+/// A manifest with its hash, before it is known what to do about it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Sealed {
+    pub(super) kind: ObjectKind,
+    pub(super) object: Value,
+    pub(super) hash: String,
+}
+
+/// Seals a manifest: adds apiVersion, kind and the hash of it all.
+pub(super) fn seal(kind: ObjectKind, mut object: Value) -> Sealed {
+    if let Some(map) = object.as_object_mut() {
+        map.insert("apiVersion".to_owned(), kind.api_version().into());
+        map.insert("kind".to_owned(), kind.as_str().into());
+    }
+    let hash = hash(&object);
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        let annotations = metadata
+            .entry("annotations")
+            .or_insert_with(|| Value::Object(Map::new()));
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.insert(names::ANNOTATION_INTENT.to_owned(), hash.clone().into());
+        }
+    }
+    Sealed { kind, object, hash }
+}
+
+impl Sealed {
+    /// The intent to do `action` for the claim of `observed`.
+    pub(super) fn into_intent(self, observed: &Observed, action: Action, now: Timestamp) -> Intent {
+        let memory = &observed.memory;
+        let metadata = &observed.claim.metadata;
+        Intent {
+            namespace: metadata.namespace.clone().unwrap_or_default(),
+            name: names::sandbox(&observed.claim.name_any()),
+            claim_uid: metadata.uid.clone().unwrap_or_default(),
+            resting: memory.resting_paths(self.kind, now),
+            known_uid: memory
+                .applied
+                .get(&self.kind)
+                .map(|record| record.uid.clone()),
+            kind: self.kind,
+            object: self.object,
+            hash: self.hash,
+            action,
+        }
+    }
+}
+
+impl Intent {
+    /// Whether a live object of this name is ours to write: its controller is this claim, or it is
+    /// the very object we wrote before. Anything else is never adopted. The baseline policy is ours
+    /// whoever made it: its name is reserved (O-037).
+    pub fn is_ours(&self, live: &Value) -> bool {
+        self.kind == ObjectKind::Baseline
+            || LiveObject::read(live)
+                .is_some_and(|live| is_ours(&live, &self.claim_uid, self.known_uid.as_deref()))
+    }
+
+    /// What a PUT carries: the live metadata with our labels, our annotations and our owner
+    /// reference alone, and our whole spec. The live uid and resourceVersion are its preconditions.
+    pub fn merged(&self, live: &Value) -> Value {
+        let mut metadata = live.get("metadata").and_then(Value::as_object).cloned();
+        let metadata = metadata.get_or_insert_with(Map::new);
+        let mut merged = self.object.clone();
+        let intended = self.object.get("metadata");
+        for key in ["labels", "annotations"] {
+            let ours = intended.and_then(|intended| intended.get(key));
+            for (name, value) in ours.and_then(Value::as_object).into_iter().flatten() {
+                let entries = metadata
+                    .entry(key)
+                    .or_insert_with(|| Value::Object(Map::new()));
+                if let Some(entries) = entries.as_object_mut() {
+                    entries.insert(name.clone(), value.clone());
+                }
+            }
+        }
+        match intended.and_then(|intended| intended.get("ownerReferences")) {
+            Some(owners) => metadata.insert("ownerReferences".to_owned(), owners.clone()),
+            None => metadata.remove("ownerReferences"),
+        };
+        if let Some(object) = merged.as_object_mut() {
+            object.insert("metadata".to_owned(), Value::Object(metadata.clone()));
+        }
+        merged
+    }
+}
+
+/// Whether a live object belongs to the claim of this UID; `known` is the UID of the object we
+/// wrote last, which stays ours when a stranger strips our owner reference off it.
+pub(super) fn is_ours(live: &LiveObject, claim_uid: &str, known: Option<&str>) -> bool {
+    !claim_uid.is_empty()
+        && (live.controller.as_deref() == Some(claim_uid) || known == Some(live.uid.as_str()))
+}
+
+/// Metadata of an object the claim owns (O-002).
+pub(super) fn owned_metadata(claim: &SandboxClaim) -> ObjectMeta {
+    ObjectMeta {
+        name: Some(names::sandbox(&claim.name_any())),
+        namespace: claim.metadata.namespace.clone(),
+        labels: Some(object_labels(claim)),
+        owner_references: Some(vec![OwnerReference {
+            api_version: SandboxClaim::api_version(&()).into_owned(),
+            kind: SandboxClaim::kind(&()).into_owned(),
+            name: claim.name_any(),
+            uid: claim.metadata.uid.clone().unwrap_or_default(),
+            controller: Some(true),
+            block_owner_deletion: Some(true),
+        }]),
+        ..ObjectMeta::default()
+    }
+}
+
+/// Labels that single out the pods of one claim: the selector of its Deployment, Service and
+/// `NetworkPolicy` (O-004, O-005). The UID goes in last, so that nothing before it can stand in its
+/// place.
+pub(super) fn selector(claim: &SandboxClaim) -> BTreeMap<String, String> {
+    let mut labels = BTreeMap::new();
+    labels.insert(
+        names::LABEL_SESSION.to_owned(),
+        claim.spec.session_id.clone(),
+    );
+    labels.insert(names::LABEL_CLAIM.to_owned(), claim.name_any());
+    let uid = claim.metadata.uid.clone().unwrap_or_default();
+    labels.insert(names::LABEL_CLAIM_UID.to_owned(), uid);
+    labels
+}
+
+/// Labels of the objects, for people and for the watches.
+fn object_labels(claim: &SandboxClaim) -> BTreeMap<String, String> {
+    let mut labels = BTreeMap::new();
+    labels.insert(
+        names::LABEL_MANAGED_BY.to_owned(),
+        names::MANAGED_BY.to_owned(),
+    );
+    labels.insert(
+        names::LABEL_COMPONENT.to_owned(),
+        names::COMPONENT_SANDBOX.to_owned(),
+    );
+    if let Some(runtime) = runtime_label(claim) {
+        labels.insert(names::LABEL_AGENT_RUNTIME.to_owned(), runtime);
+    }
+    labels.extend(selector(claim));
+    labels
+}
+
+/// The runtime's name where it can be a label value. A longer name is left off: the label is for
+/// people, no selector of ours reads it.
+pub(super) fn runtime_label(claim: &SandboxClaim) -> Option<String> {
+    let name = &claim.spec.agent_runtime_ref.as_ref()?.name;
+    (name.len() <= 63).then(|| name.clone())
+}

@@ -1,0 +1,204 @@
+//! The `NetworkPolicy` of a claim: in from its runtime on the class ports, out to what the class
+//! names and nowhere else (O-022 to O-027, O-030). Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::{
+    api::networking::v1::{
+        NetworkPolicy, NetworkPolicyEgressRule, NetworkPolicyIngressRule, NetworkPolicyPeer,
+        NetworkPolicyPort, NetworkPolicySpec,
+    },
+    apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString},
+};
+use kube::ResourceExt;
+use sandgate_shared::api::{
+    SandboxClaim, SandboxClassSpec,
+    sandbox_class::{AllowedService, Egress},
+};
+
+use super::{
+    Settings,
+    intent::{owned_metadata, selector},
+};
+use crate::claim::observed::{AllowedTarget, Lookup, Observed, ServiceKey, Target};
+
+/// Label that the API server sets on every namespace to the namespace's name.
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
+/// A rendered policy and what of it could not be opened.
+pub(super) struct Rendered {
+    pub(super) policy: NetworkPolicy,
+    /// One sentence each: a Service or a port that opens nothing.
+    pub(super) unresolved: Vec<String>,
+}
+
+/// The Services that the class names, as gather has to look them up (O-024, O-026).
+pub fn allowed_services(claim: &SandboxClaim, class: &SandboxClassSpec) -> BTreeSet<ServiceKey> {
+    let named = allowed(class).map(|entry| key(claim, entry));
+    named.collect()
+}
+
+fn allowed(class: &SandboxClassSpec) -> impl Iterator<Item = &AllowedService> {
+    let egress = class.egress.as_ref();
+    egress
+        .and_then(|egress| egress.allowed_services.as_ref())
+        .into_iter()
+        .flatten()
+}
+
+fn key(claim: &SandboxClaim, entry: &AllowedService) -> ServiceKey {
+    let own = || claim.namespace().unwrap_or_default();
+    ServiceKey {
+        namespace: entry.namespace.clone().unwrap_or_else(own),
+        name: entry.name.clone(),
+    }
+}
+
+/// Renders the policy. Both policy types are always stated: a policy with no rule of a type shuts
+/// that direction (O-023).
+pub(super) fn network_policy(
+    observed: &Observed,
+    class: &SandboxClassSpec,
+    settings: &Settings,
+) -> Rendered {
+    let claim = &observed.claim;
+    let mut egress = Vec::new();
+    let mut unresolved = Vec::new();
+    for entry in allowed(class) {
+        let key = key(claim, entry);
+        let target = observed.services.get(&key).and_then(Lookup::found);
+        match open_service(&key, entry, target, &mut unresolved) {
+            Some(rule) if !egress.contains(&rule) => egress.push(rule),
+            _ => {}
+        }
+    }
+    if class
+        .egress
+        .as_ref()
+        .is_some_and(|egress: &Egress| egress.dns)
+    {
+        egress.extend(dns_rule(settings));
+    }
+    let policy = NetworkPolicy {
+        metadata: owned_metadata(claim),
+        spec: Some(NetworkPolicySpec {
+            pod_selector: Some(labels(selector(claim))),
+            policy_types: Some(vec!["Ingress".to_owned(), "Egress".to_owned()]),
+            ingress: ingress(claim, class, settings),
+            egress: Some(egress).filter(|rules| !rules.is_empty()),
+        }),
+    };
+    Rendered { policy, unresolved }
+}
+
+/// Admits the pods of the claim's own runtime, in the claim's namespace, on the class ports. `None`
+/// (nobody) when there is no port to admit them on: a rule without ports would open all.
+fn ingress(
+    claim: &SandboxClaim,
+    class: &SandboxClassSpec,
+    settings: &Settings,
+) -> Option<Vec<NetworkPolicyIngressRule>> {
+    let runtime = claim.spec.agent_runtime_ref.as_ref()?;
+    let pods = BTreeMap::from([(settings.runtime_pod_label.clone(), runtime.name.clone())]);
+    let ports: Vec<_> = class
+        .ports
+        .iter()
+        .map(|port| policy_port("TCP", IntOrString::Int(port.port)))
+        .collect();
+    (!ports.is_empty()).then(|| {
+        vec![NetworkPolicyIngressRule {
+            from: Some(vec![NetworkPolicyPeer {
+                pod_selector: Some(labels(pods)),
+                ..NetworkPolicyPeer::default()
+            }]),
+            ports: Some(ports),
+        }]
+    })
+}
+
+/// One allowed Service as a rule: its own selector, in its namespace, on the target ports of the
+/// listed ports. What cannot be resolved opens nothing, never more (O-030).
+fn open_service(
+    key: &ServiceKey,
+    entry: &AllowedService,
+    target: Option<&AllowedTarget>,
+    unresolved: &mut Vec<String>,
+) -> Option<NetworkPolicyEgressRule> {
+    let title = format!("Service {}/{}", key.namespace, key.name);
+    let Some(target) = target else {
+        unresolved.push(format!(
+            "{title} does not exist, so nothing is opened for it"
+        ));
+        return None;
+    };
+    if target.selector.is_empty() {
+        unresolved.push(format!(
+            "{title} selects no pods, so nothing is opened for it"
+        ));
+        return None;
+    }
+    let mut ports: Vec<NetworkPolicyPort> = Vec::new();
+    for wanted in &entry.ports {
+        let before = ports.len();
+        for port in target.ports.iter().filter(|port| port.port == *wanted) {
+            let number = match &port.target {
+                Target::Number(number) => IntOrString::Int(*number),
+                Target::Name(name) => IntOrString::String(name.clone()),
+            };
+            let opened = policy_port(&port.protocol, number);
+            if !ports.contains(&opened) {
+                ports.push(opened);
+            }
+        }
+        let offered = target.ports.iter().any(|port| port.port == *wanted);
+        if ports.len() == before && !offered {
+            unresolved.push(format!("{title} has no port {wanted}, so it is not opened"));
+        }
+    }
+    (!ports.is_empty()).then(|| NetworkPolicyEgressRule {
+        to: Some(vec![in_namespace(&key.namespace, target.selector.clone())]),
+        ports: Some(ports),
+    })
+}
+
+/// The cluster resolver, over UDP and TCP (O-027). No port configured opens nothing: a rule without
+/// ports would open all.
+fn dns_rule(settings: &Settings) -> Option<NetworkPolicyEgressRule> {
+    let dns = &settings.dns;
+    let (label, value) = dns.pod_label.clone();
+    let ports = dns.ports.iter().flat_map(|port| {
+        ["UDP", "TCP"].map(|protocol| policy_port(protocol, IntOrString::Int((*port).into())))
+    });
+    let ports: Vec<_> = ports.collect();
+    (!ports.is_empty()).then(|| NetworkPolicyEgressRule {
+        to: Some(vec![in_namespace(
+            &dns.namespace,
+            BTreeMap::from([(label, value)]),
+        )]),
+        ports: Some(ports),
+    })
+}
+
+fn in_namespace(namespace: &str, pods: BTreeMap<String, String>) -> NetworkPolicyPeer {
+    let name = BTreeMap::from([(NAMESPACE_NAME.to_owned(), namespace.to_owned())]);
+    NetworkPolicyPeer {
+        namespace_selector: Some(labels(name)),
+        pod_selector: Some(labels(pods)),
+        ip_block: None,
+    }
+}
+
+fn policy_port(protocol: &str, port: IntOrString) -> NetworkPolicyPort {
+    NetworkPolicyPort {
+        protocol: Some(protocol.to_owned()),
+        port: Some(port),
+        end_port: None,
+    }
+}
+
+fn labels(match_labels: BTreeMap<String, String>) -> LabelSelector {
+    LabelSelector {
+        match_labels: Some(match_labels),
+        ..LabelSelector::default()
+    }
+}

@@ -1,0 +1,216 @@
+//! Which objects of a claim need a request now, and which are in the way. Pure.
+
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+use sandgate_shared::{names, reason};
+use serde_json::Value;
+
+use super::{
+    Action, Build, Deletion, Finding, LiveRef, Plan, Settings, Verdict,
+    baseline::baseline,
+    deployment::deployment,
+    digest::hash,
+    gate::{class_missing, ever_bound, owns},
+    intent::{Sealed, seal},
+    network_policy::network_policy,
+    service::service,
+};
+use crate::claim::observed::{AppliedRecord, LiveObject, ObjectKind, Observed};
+
+impl LiveRef {
+    /// Refers to a live object as it was seen.
+    pub(super) fn of(live: &LiveObject) -> Self {
+        Self {
+            uid: live.uid.clone(),
+            resource_version: live.resource_version.clone(),
+        }
+    }
+}
+
+/// The claim's objects as the class renders now.
+struct Rendered {
+    sealed: [Sealed; 3],
+    template_hash: String,
+    unresolved: Vec<String>,
+}
+
+/// Plans the objects of a claim that may have them.
+pub(super) fn build(observed: &Observed, settings: &Settings, now: Timestamp) -> Plan {
+    match render(observed, settings) {
+        Ok(rendered) => ensure(observed, rendered, now),
+        Err(finding) => keep(observed, finding),
+    }
+}
+
+fn render(observed: &Observed, settings: &Settings) -> Result<Rendered, Finding> {
+    let claim = &observed.claim;
+    let class = observed.class.found().ok_or_else(|| class_missing(claim))?;
+    let policy = network_policy(observed, class, settings);
+    let deployment = to_value(&deployment(claim, class)?)?;
+    let template = deployment.pointer("/spec/template").map(hash);
+    Ok(Rendered {
+        sealed: [
+            seal(ObjectKind::NetworkPolicy, to_value(&policy.policy)?),
+            seal(ObjectKind::Service, to_value(&service(claim, class))?),
+            seal(ObjectKind::Deployment, deployment),
+        ],
+        template_hash: template.unwrap_or_default(),
+        unresolved: policy.unresolved,
+    })
+}
+
+fn to_value(object: &impl serde::Serialize) -> Result<Value, Finding> {
+    serde_json::to_value(object).map_err(|error| Finding {
+        reason: reason::INVALID_CLASS,
+        message: format!("the class cannot be written as an object: {error}"),
+    })
+}
+
+/// The class cannot be rendered (any more). A claim that bound keeps what stands while nothing has
+/// to be written; otherwise it fails (C-034).
+fn keep(observed: &Observed, finding: Finding) -> Plan {
+    let stands = ObjectKind::OWNED.into_iter().all(|kind| {
+        let live = observed.live(kind);
+        live.is_some_and(|live| untouched(observed, kind, live).unwrap_or(false))
+    });
+    if !stands || !ever_bound(&observed.claim) {
+        return Plan::nothing(Verdict::Fail(finding));
+    }
+    let namespace = observed.claim.namespace().unwrap_or_default();
+    Plan {
+        ensure: baseline(observed.baseline.as_ref(), &namespace)
+            .into_iter()
+            .collect(),
+        delete: Vec::new(),
+        verdict: Verdict::Build(Build::default()),
+    }
+}
+
+/// Order matters: what shuts the sandbox stands before what runs it (O-037).
+fn ensure(observed: &Observed, rendered: Rendered, now: Timestamp) -> Plan {
+    let namespace = observed.claim.namespace().unwrap_or_default();
+    let status = observed.claim.status.as_ref();
+    let pinned = status.and_then(|status| status.template_hash.as_deref());
+    let mut build = Build {
+        standing_template: standing_template(observed, &rendered),
+        unresolved: rendered.unresolved,
+        ..Build::default()
+    };
+    let mut intents: Vec<_> = baseline(observed.baseline.as_ref(), &namespace)
+        .into_iter()
+        .collect();
+    for sealed in rendered.sealed {
+        match needed(observed, &sealed, now) {
+            Need::Nothing => {}
+            Need::Held(until) => build.held_until = Some(earliest(build.held_until, until)),
+            Need::Write(action) => {
+                if sealed.kind == ObjectKind::Deployment {
+                    build.rerendered = pinned.is_some_and(|hash| hash != rendered.template_hash);
+                }
+                intents.push(sealed.into_intent(observed, action, now));
+            }
+        }
+    }
+    build.template_hash = Some(rendered.template_hash);
+    if let Some(past) = &observed.memory.refusal {
+        let paused = intents.iter().position(|intent| {
+            intent.kind == past.kind && intent.hash == past.intent && past.until > now
+        });
+        if let Some(position) = paused {
+            intents.truncate(position);
+            build.paused_until = Some(past.until);
+        }
+    }
+    Plan {
+        ensure: intents,
+        delete: Vec::new(),
+        verdict: Verdict::Build(build),
+    }
+}
+
+/// The template the standing Deployment was built from, where its annotation says that it is what
+/// the class renders now.
+fn standing_template(observed: &Observed, rendered: &Rendered) -> Option<String> {
+    let live = observed.deployment.as_ref()?;
+    let [_, _, sealed] = &rendered.sealed;
+    (live.intent.as_deref() == Some(sealed.hash.as_str())).then(|| rendered.template_hash.clone())
+}
+
+enum Need {
+    Nothing,
+    Held(Timestamp),
+    Write(Action),
+}
+
+fn needed(observed: &Observed, sealed: &Sealed, now: Timestamp) -> Need {
+    let Some(live) = observed.live(sealed.kind) else {
+        return Need::Write(Action::Create);
+    };
+    let held = observed.memory.held.get(&sealed.kind);
+    if let Some(held) = held.filter(|held| held.digest == live.digest && held.until > now) {
+        return Need::Held(held.until);
+    }
+    let same_intent = live.intent.as_deref() == Some(sealed.hash.as_str());
+    let pinned = sealed.kind == ObjectKind::Deployment;
+    let target = LiveRef::of(live);
+    let known = untouched(observed, sealed.kind, live);
+    // Certain when this very process wrote it last. A record of an earlier process may be older
+    // than its last write: then an annotation that names another intent is a change of ours.
+    let edited = known == Some(false) && wrote_here(observed, sealed.kind, live);
+    let current = same_intent || pinned;
+    match known {
+        Some(true) if current => Need::Nothing,
+        Some(false) | None if current || edited => Need::Write(Action::Verify(target)),
+        _ => Need::Write(Action::Update(target)),
+    }
+}
+
+fn record<'a>(
+    observed: &'a Observed,
+    kind: ObjectKind,
+    live: &LiveObject,
+) -> Option<&'a AppliedRecord> {
+    let record = observed.memory.applied.get(&kind);
+    record.filter(|record| record.uid == live.uid)
+}
+
+/// Whether the object is as we last wrote it; `None` when that is not known.
+fn untouched(observed: &Observed, kind: ObjectKind, live: &LiveObject) -> Option<bool> {
+    record(observed, kind, live).map(|record| record.digest == live.digest)
+}
+
+fn wrote_here(observed: &Observed, kind: ObjectKind, live: &LiveObject) -> bool {
+    record(observed, kind, live).is_some_and(|record| record.intent.is_some())
+}
+
+fn earliest(present: Option<Timestamp>, other: Timestamp) -> Timestamp {
+    present.map_or(other, |present| present.min(other))
+}
+
+/// Removes what a failed claim still has: its workload at once, and what shuts and names it once
+/// the pods are gone (C-035).
+pub(super) fn clean_up(observed: &Observed) -> Plan {
+    let mine = |kind: ObjectKind| observed.live(kind).filter(|_| owns(observed, kind));
+    let deployment = mine(ObjectKind::Deployment);
+    let running =
+        deployment.is_some() || !observed.replica_sets.is_empty() || !observed.pods.is_empty();
+    let doomed: &[ObjectKind] = if running {
+        &[ObjectKind::Deployment]
+    } else {
+        &[ObjectKind::Service, ObjectKind::NetworkPolicy]
+    };
+    let delete = doomed.iter().filter_map(|kind| {
+        let live = mine(*kind).filter(|live| !live.deleting)?;
+        Some(Deletion {
+            kind: *kind,
+            namespace: observed.claim.namespace().unwrap_or_default(),
+            name: names::sandbox(&observed.claim.name_any()),
+            live: LiveRef::of(live),
+        })
+    });
+    Plan {
+        ensure: Vec::new(),
+        delete: delete.collect(),
+        verdict: Verdict::Over,
+    }
+}

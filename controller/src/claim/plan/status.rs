@@ -1,0 +1,292 @@
+//! What the claim says of itself: phase, addresses, conditions (C-018 to C-029, C-032, C-033).
+//! Pure.
+//!
+//! To be called after `Memory::record`: the digests and pauses reported are those of the memory.
+
+mod conditions;
+mod notes;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
+use kube::ResourceExt;
+use sandgate_shared::{
+    api::{ClaimPhase, SandboxClaimStatus, sandbox_claim::AppliedObject},
+    names, reason,
+    reason::condition,
+};
+
+use self::{conditions::Conditions, notes::refused_finding};
+use super::{
+    Applied, Build, Finding, Outcome, Plan, Refusal, RefusalClass, Settings, StatusDecision,
+    Verdict,
+    events::events,
+    gate::{conflict, ever_bound, owns},
+    readiness::{Health, health},
+};
+use crate::claim::observed::{ObjectKind, Observed};
+
+/// Decides what to report after `plan` was carried out as `applied`.
+pub fn status(
+    observed: &Observed,
+    plan: &Plan,
+    applied: &Applied,
+    settings: &Settings,
+    now: Timestamp,
+) -> StatusDecision {
+    // Conditions and lastUsedAt are written in whole seconds, as Kubernetes writes its own.
+    let now_second = Timestamp::from_second(now.as_second()).unwrap_or(now);
+    let report = Report {
+        observed,
+        plan,
+        applied,
+        settings,
+        now: now_second,
+    };
+    let (next, requeue) = match &plan.verdict {
+        Verdict::LeaveAlone | Verdict::Over => return StatusDecision::default(),
+        Verdict::Wait(finding) => (report.settle(ClaimPhase::Pending, finding), None),
+        Verdict::Fail(finding) => (report.settle(ClaimPhase::Failed, finding), None),
+        Verdict::Build(build) => {
+            let requeue = requeue(observed, applied, build, now);
+            let Some(next) = report.building(build) else {
+                return StatusDecision {
+                    requeue,
+                    ..StatusDecision::default()
+                };
+            };
+            (next, requeue)
+        }
+    };
+    let present = observed.claim.status.clone().unwrap_or_default();
+    let events = events(&present, &next);
+    StatusDecision {
+        status: (!says_the_same(&present, &next)).then_some(next),
+        events,
+        requeue,
+    }
+}
+
+/// `applied` rides along with writes that happen anyway and causes none (O-040).
+fn says_the_same(present: &SandboxClaimStatus, next: &SandboxClaimStatus) -> bool {
+    let plain = |status: &SandboxClaimStatus| SandboxClaimStatus {
+        applied: None,
+        ..status.clone()
+    };
+    plain(present) == plain(next)
+}
+
+struct Report<'a> {
+    observed: &'a Observed,
+    plan: &'a Plan,
+    applied: &'a Applied,
+    settings: &'a Settings,
+    now: Timestamp,
+}
+
+impl Report<'_> {
+    /// The status of a claim whose objects stand or are being made; `None` where nothing can be
+    /// said because the namespace is going.
+    fn building(&self, build: &Build) -> Option<SandboxClaimStatus> {
+        if let Some(kind) = self.conflict() {
+            return Some(self.settle(ClaimPhase::Failed, &conflict(self.observed, kind)));
+        }
+        let bound_before = ever_bound(&self.observed.claim);
+        let refused = self.refused(build);
+        if let Some((kind, refusal)) = refused {
+            match refusal.class(&self.settings.operator_username) {
+                RefusalClass::NamespaceTerminating => return None,
+                RefusalClass::Rejected if !bound_before => {
+                    let finding = refused_finding(kind, refusal, RefusalClass::Rejected);
+                    return Some(self.settle(ClaimPhase::Failed, &finding));
+                }
+                _ => {}
+            }
+        }
+        let trouble = refused.map(|(kind, refusal)| {
+            refused_finding(
+                kind,
+                refusal,
+                refusal.class(&self.settings.operator_username),
+            )
+        });
+        let standing = ObjectKind::OWNED.into_iter().all(|kind| self.stands(kind));
+        let finding = match (health(self.observed), &trouble) {
+            (_, Some(trouble)) if !bound_before || !standing => Some(trouble.clone()),
+            (Health::Ready, _) if standing => None,
+            (Health::Ready, _) => Some(starting_again()),
+            (Health::NotReady(finding), _) => Some(finding),
+        };
+        let mut next = self.built(build, finding);
+        let mut conditions = Conditions::of(&mut next, self.generation(), self.now);
+        self.note_services(&mut conditions, build);
+        notes::note_trouble(&mut conditions, trouble.filter(|_| bound_before));
+        self.note_strangers(&mut conditions, build);
+        Some(next)
+    }
+
+    fn built(&self, build: &Build, finding: Option<Finding>) -> SandboxClaimStatus {
+        let mut next = match finding {
+            Some(finding) => self.settle(ClaimPhase::Pending, &finding),
+            None => self.bound(),
+        };
+        next.sandbox_name = Some(names::sandbox(&self.observed.claim.name_any()));
+        next.template_hash = self.template_hash(build, next.template_hash);
+        next.applied = self.applied_objects();
+        next
+    }
+
+    /// A status with this phase and this reason for not being ready.
+    fn settle(&self, phase: ClaimPhase, finding: &Finding) -> SandboxClaimStatus {
+        let mut next = self.in_phase(phase);
+        next.addresses = None;
+        next.view_address = None;
+        let mut conditions = Conditions::of(&mut next, self.generation(), self.now);
+        conditions.set(condition::READY, false, finding.reason, &finding.message);
+        if phase == ClaimPhase::Failed {
+            let stalled = "the claim has failed for good; the condition Ready says why";
+            conditions.set(condition::STALLED, true, finding.reason, stalled);
+        }
+        next
+    }
+
+    fn bound(&self) -> SandboxClaimStatus {
+        let mut next = self.in_phase(ClaimPhase::Bound);
+        next.addresses = Some(self.addresses());
+        let mut conditions = Conditions::of(&mut next, self.generation(), self.now);
+        let message = "the sandbox answers at its addresses";
+        conditions.set(condition::READY, true, reason::SANDBOX_READY, message);
+        let message = "the sandbox was ready once";
+        conditions.set_once(condition::BOUND, reason::SANDBOX_READY, message);
+        next
+    }
+
+    /// The present status moved to a phase; entering one is a use of the claim (C-027).
+    fn in_phase(&self, phase: ClaimPhase) -> SandboxClaimStatus {
+        let mut next = self.observed.claim.status.clone().unwrap_or_default();
+        if next.phase != Some(phase) {
+            let stands = next.last_used_at.as_ref().map(|time| time.0);
+            let used = stands.map_or(self.now, |stands| stands.max(self.now));
+            next.last_used_at = Some(Time(used));
+        }
+        next.phase = Some(phase);
+        next.observed_generation = self.generation();
+        next
+    }
+
+    fn generation(&self) -> Option<i64> {
+        self.observed.claim.metadata.generation
+    }
+
+    /// One `host:port` per class port; the host is the sandbox's Service (C-020).
+    fn addresses(&self) -> BTreeMap<String, String> {
+        let claim = &self.observed.claim;
+        let host = format!(
+            "{}.{}.svc.{}",
+            names::sandbox(&claim.name_any()),
+            claim.namespace().unwrap_or_default(),
+            self.settings.cluster_domain,
+        );
+        let address = |name: &str, port: i32| (name.to_owned(), format!("{host}:{port}"));
+        if let Some(class) = self.observed.class.found() {
+            let ports = class.ports.iter();
+            return ports.map(|port| address(&port.name, port.port)).collect();
+        }
+        // The class is gone and its ports were immutable: the Service has them still.
+        let service = self.observed.service.as_ref();
+        let ports = service.into_iter().flat_map(|service| &service.ports);
+        ports.map(|(name, port)| address(name, *port)).collect()
+    }
+
+    fn outcome(&self, kind: ObjectKind) -> Option<&Outcome> {
+        let mut outcomes = self.applied.outcomes.iter();
+        outcomes
+            .find(|(found, _)| *found == kind)
+            .map(|(_, outcome)| outcome)
+    }
+
+    fn stands(&self, kind: ObjectKind) -> bool {
+        let written = self.outcome(kind).and_then(Outcome::stored).is_some();
+        written || owns(self.observed, kind)
+    }
+
+    fn conflict(&self) -> Option<ObjectKind> {
+        let mut outcomes = self.applied.outcomes.iter();
+        outcomes
+            .find(|(_, outcome)| *outcome == Outcome::Conflict)
+            .map(|(kind, _)| *kind)
+    }
+
+    /// The refusal that holds the claim up: of this pass, or of an earlier one that is not tried
+    /// again yet.
+    fn refused<'a>(&'a self, build: &Build) -> Option<(ObjectKind, &'a Refusal)> {
+        let now = self.applied.outcomes.iter().find_map(|(kind, outcome)| {
+            let Outcome::Refused(refusal) = outcome else {
+                return None;
+            };
+            Some((*kind, refusal))
+        });
+        now.or_else(|| {
+            build.paused_until?;
+            let past = self.observed.memory.refusal.as_ref()?;
+            Some((past.kind, &past.refusal))
+        })
+    }
+
+    fn template_hash(&self, build: &Build, present: Option<String>) -> Option<String> {
+        let written = self
+            .outcome(ObjectKind::Deployment)
+            .and_then(Outcome::stored);
+        match (written, present) {
+            (Some(_), _) => build.template_hash.clone(),
+            (None, Some(present)) => Some(present),
+            (None, None) => build.standing_template.clone(),
+        }
+    }
+
+    fn applied_objects(&self) -> Option<Vec<AppliedObject>> {
+        let applied = &self.observed.memory.applied;
+        let records = ObjectKind::OWNED.into_iter().filter_map(|kind| {
+            let record = applied.get(&kind)?;
+            Some(AppliedObject {
+                kind: kind.as_str().to_owned(),
+                uid: record.uid.clone(),
+                digest: record.digest.clone(),
+            })
+        });
+        Some(records.collect::<Vec<_>>()).filter(|records| !records.is_empty())
+    }
+}
+
+/// A ready pod without the rest of its objects, which are being made again.
+fn starting_again() -> Finding {
+    Finding {
+        reason: reason::SANDBOX_STARTING,
+        message: "the sandbox's pod is ready; its Service and policy are being made".to_owned(),
+    }
+}
+
+/// The moment at which something has to be looked at again though nothing happens.
+fn requeue(
+    observed: &Observed,
+    applied: &Applied,
+    build: &Build,
+    now: Timestamp,
+) -> Option<Duration> {
+    let refused_now = applied
+        .outcomes
+        .iter()
+        .any(|(_, outcome)| matches!(outcome, Outcome::Refused(_)));
+    let memory = observed.memory.refusal.as_ref();
+    let retry = memory.filter(|_| refused_now).map(|past| past.until);
+    let held_now = applied.outcomes.iter().filter_map(|(_, outcome)| {
+        let Outcome::HeldBack { until, .. } = outcome else {
+            return None;
+        };
+        Some(*until)
+    });
+    let due = [retry, build.paused_until, build.held_until];
+    let until = due.into_iter().flatten().chain(held_now).min()?;
+    let seconds = until.as_second().saturating_sub(now.as_second()).max(1);
+    Some(Duration::from_secs(seconds.unsigned_abs()))
+}
