@@ -1,0 +1,93 @@
+//! Reading a body under limits of size, time and number. Does network I/O.
+
+use std::sync::Arc;
+
+use http_body_util::BodyExt as _;
+use hyper::body::{Body, Bytes, Incoming};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
+
+use super::{LARGEST, SMALL};
+
+/// What is still read, and thrown away, of a body that is too large: a client that is cut off while
+/// sending may never see the answer.
+const PATIENCE: usize = 32 * 1024 * 1024;
+
+/// What came.
+pub(super) enum Read {
+    /// The whole body; one over `SMALL` holds its place among the big ones.
+    Whole {
+        bytes: Vec<u8>,
+        big: Option<OwnedSemaphorePermit>,
+    },
+    /// More than `LARGEST`.
+    TooLarge { prefix: Vec<u8> },
+}
+
+/// Why there is no body to judge.
+pub(super) enum Trouble {
+    /// Too many big bodies at once, until the deadline.
+    Busy { prefix: Vec<u8> },
+    /// The client did not send it in time.
+    Slow,
+    /// The connection or its framing failed.
+    Broken,
+}
+
+/// Reads `body` until `deadline`. `places` bounds how many may be over `SMALL` at once.
+pub(super) async fn read(
+    mut body: Incoming,
+    places: &Arc<Semaphore>,
+    deadline: Instant,
+) -> Result<Read, Trouble> {
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    let mut bytes = Vec::with_capacity(announced.min(SMALL));
+    let mut big = None;
+    while let Some(piece) = next(&mut body, deadline).await? {
+        let size = bytes.len() + piece.len();
+        if size > SMALL && big.is_none() {
+            let place = timeout_at(deadline, Arc::clone(places).acquire_owned()).await;
+            let Ok(Ok(place)) = place else {
+                return Err(Trouble::Busy { prefix: bytes });
+            };
+            big = Some(place);
+            // Once, rather than by doubling through every size on the way.
+            bytes.reserve_exact(announced.min(LARGEST).saturating_sub(bytes.len()));
+        }
+        if size > LARGEST {
+            bytes.truncate(SMALL);
+            bytes.shrink_to_fit();
+            discard(&mut body, deadline).await;
+            return Ok(Read::TooLarge { prefix: bytes });
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(Read::Whole { bytes, big })
+}
+
+/// Reads on to the body's end, as far as patience and deadline reach.
+async fn discard(body: &mut Incoming, deadline: Instant) {
+    let mut discarded = 0;
+    while let Ok(Some(piece)) = next(body, deadline).await {
+        discarded += piece.len();
+        if discarded > PATIENCE {
+            return;
+        }
+    }
+}
+
+async fn next(body: &mut Incoming, deadline: Instant) -> Result<Option<Bytes>, Trouble> {
+    loop {
+        match timeout_at(deadline, body.frame()).await {
+            Err(_) => return Err(Trouble::Slow),
+            Ok(None) => return Ok(None),
+            Ok(Some(Err(_))) => return Err(Trouble::Broken),
+            // Anything but data is a trailer, which nobody asked for.
+            Ok(Some(Ok(frame))) => {
+                if let Ok(piece) = frame.into_data() {
+                    return Ok(Some(piece));
+                }
+            }
+        }
+    }
+}

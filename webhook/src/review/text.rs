@@ -1,0 +1,52 @@
+//! Foreign text made fit for a terminal and a log. Pure.
+
+use std::fmt::Write as _;
+
+/// `text` with everything escaped that moves a cursor, ends a line or reverses the reading direction,
+/// and cut after `longest` characters.
+pub(super) fn clean(text: &str, longest: usize) -> String {
+    let mut cleaned = String::with_capacity(text.len().min(longest));
+    for (position, character) in text.chars().enumerate() {
+        if position >= longest {
+            cleaned.push('…');
+            break;
+        }
+        match character {
+            '\n' => cleaned.push_str("\\n"),
+            '\r' => cleaned.push_str("\\r"),
+            '\t' => cleaned.push_str("\\t"),
+            _ if character.is_control() || misleads(character) => {
+                // Writing to a String cannot fail.
+                let _ = write!(cleaned, "\\u{{{:x}}}", u32::from(character));
+            }
+            _ => cleaned.push(character),
+        }
+    }
+    cleaned
+}
+
+/// Line separators, bidirectional controls and characters of no width.
+fn misleads(character: char) -> bool {
+    matches!(
+        character,
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clean;
+
+    // Proves: W-002
+    #[test]
+    fn nothing_that_steers_a_terminal_survives() {
+        let cleaned = clean("a\nb\u{1b}[2Jc\u{202e}d\r\u{0}", 100);
+        assert_eq!(cleaned, "a\\nb\\u{1b}[2Jc\\u{202e}d\\r\\u{0}");
+    }
+
+    #[test]
+    fn plain_text_in_any_script_stays_and_long_text_is_cut_by_characters() {
+        assert_eq!(clean("größe 大きさ", 100), "größe 大きさ");
+        assert_eq!(clean("大大大", 2), "大大…");
+    }
+}

@@ -1,0 +1,54 @@
+//! Binding. Does network I/O.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::net::TcpListener;
+
+/// Connections the kernel holds while all places are taken.
+const QUEUE: i32 = 1024;
+
+/// Why nothing is listened on.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to listen on {address}; is the port taken?")]
+pub struct BindError {
+    address: SocketAddr,
+    #[source]
+    source: io::Error,
+}
+
+/// Listens on `address`. An unspecified IPv6 address serves both families, and IPv4 alone on a machine
+/// without IPv6. Must be called in a tokio runtime.
+pub fn bind(address: SocketAddr) -> Result<TcpListener, BindError> {
+    let bound = match listen(address) {
+        Err(error) if address.is_ipv6() && address.ip().is_unspecified() && lacks_ipv6(&error) => {
+            listen(SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port())))
+        }
+        bound => bound,
+    };
+    bound.map_err(|source| BindError { address, source })
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
+    if address.is_ipv6() && address.ip().is_unspecified() {
+        // The default is a sysctl of the node, so it is set here.
+        socket.set_only_v6(false)?;
+    }
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(QUEUE)?;
+    socket.set_nonblocking(true)?;
+    TcpListener::from_std(socket.into())
+}
+
+/// Whether the machine has no IPv6, rather than the port being taken.
+fn lacks_ipv6(error: &io::Error) -> bool {
+    const EAFNOSUPPORT: i32 = 97;
+    error.raw_os_error() == Some(EAFNOSUPPORT) || error.kind() == io::ErrorKind::AddrNotAvailable
+}
