@@ -1,1 +1,25 @@
-//! Placeholder.
+//! The claim controller.
+//!
+//! ```text
+//!   watch ──claims──▶ queue ──▶ workers (of the leader) ──▶ claim: gather → plan → apply → report
+//!     └─▶ index ───────────────────────────────────────────────┘ (reads)
+//!   leader: the Lease            certificates: Secret, caBundle, files for the webhook
+//!   health: /livez /readyz /metrics
+//! ```
+//!
+//! Only [`claim`]'s `apply` writes a claim's objects, only its `report` writes status; what to do is
+//! decided in [`claim::plan`], which can reach no client.
+
+pub mod api_server;
+pub mod certificates;
+pub mod claim;
+pub mod flags;
+pub mod health;
+pub mod identity;
+pub mod kind;
+pub mod leader;
+pub mod metrics;
+pub mod queue;
+pub mod run;
+pub mod watch;
+pub mod workers;

@@ -146,4 +146,3 @@ fn by_name(list: &[Value]) -> Option<BTreeMap<&str, &Value>> {
     }
     Some(named)
 }
-

@@ -63,4 +63,3 @@ pub fn refusal_pause(attempts: u32) -> i64 {
     let exponent = attempts.saturating_sub(1).min(9);
     2_i64.saturating_pow(exponent).min(300)
 }
-

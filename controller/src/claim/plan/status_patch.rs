@@ -42,4 +42,3 @@ fn difference(from: &Value, to: &Value) -> Option<Value> {
     }
     Some(Value::Object(patch))
 }
-

@@ -1,0 +1,175 @@
+//! Reads what the decision about a claim needs. The only reader of `claim`; does I/O.
+
+use std::sync::Arc;
+
+use kube::core::DynamicObject;
+use sandgate_shared::api::outside::AgentRuntime;
+use sandgate_shared::api::{ClassKind, ClusterSandboxClass, SandboxClass, SandboxClassSpec};
+use sandgate_shared::names;
+use serde::de::DeserializeOwned;
+
+use super::observed::{LiveObject, Lookup, ObjectKind, Observed};
+use crate::api_server::{ApiServer, CallError, Place};
+use crate::kind::Kind;
+use crate::watch::{Key, Watches};
+
+/// What stands could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum GatherError {
+    /// The request failed.
+    #[error("failed to read {} {name}", kind.as_str())]
+    Call {
+        /// Kind of the object.
+        kind: Kind,
+        /// Its name.
+        name: String,
+        /// Why it failed.
+        #[source]
+        source: CallError,
+    },
+    /// The object is not what its kind should be.
+    #[error("failed to understand {} {name}", kind.as_str())]
+    Unreadable {
+        /// Kind of the object.
+        kind: Kind,
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
+/// Reads from the watches, and from the API server where the watches are not good enough.
+#[derive(Clone, Debug)]
+pub struct Gather {
+    api: ApiServer,
+    watches: Arc<Watches>,
+}
+
+impl Gather {
+    /// A reader.
+    pub fn new(api: ApiServer, watches: Arc<Watches>) -> Self {
+        Self { api, watches }
+    }
+
+    /// What the watches know of a claim; `None` if they know no such claim.
+    pub fn known(&self, claim: &Key) -> Option<Observed> {
+        self.watches.index.observed(claim)
+    }
+
+    /// The same, with everything that can end a claim read anew: a watch can be a moment behind, and
+    /// a claim that fails is not taken up again (C-028). `None` if the claim is gone.
+    pub async fn confirmed(&self, known: Observed) -> Result<Option<Observed>, GatherError> {
+        let key = Key::of(&known.claim.metadata);
+        let place = Place::namespaced(Kind::SandboxClaim, &key.namespace, &key.name);
+        let Some(claim) = self.get(place).await? else {
+            return Ok(None);
+        };
+        let claim = parse(place, claim)?;
+        let mut observed = Observed { claim, ..known };
+        observed.runtime = match observed.claim.spec.agent_runtime_ref.as_ref() {
+            None => Lookup::Missing,
+            Some(runtime) => {
+                let place = Place::namespaced(Kind::AgentRuntime, &key.namespace, &runtime.name);
+                self.lookup(place, |runtime: AgentRuntime| runtime.spec)
+                    .await?
+            }
+        };
+        observed.class = self.class(&observed).await?;
+        observed.policy = self.live(&key, ObjectKind::NetworkPolicy).await?;
+        observed.service = self.live(&key, ObjectKind::Service).await?;
+        observed.deployment = self.live(&key, ObjectKind::Deployment).await?;
+        Ok(Some(observed))
+    }
+
+    /// Reads the claim anew into the watches' index; whether it still exists.
+    pub async fn refreshed(&self, claim: &Key) -> Result<bool, GatherError> {
+        let place = Place::namespaced(Kind::SandboxClaim, &claim.namespace, &claim.name);
+        let Some(object) = self.get(place).await? else {
+            return Ok(false);
+        };
+        self.watches
+            .index
+            .wrote_claim(object)
+            .map_err(|error| GatherError::Unreadable {
+                kind: place.kind,
+                name: place.name.to_owned(),
+                source: serde::de::Error::custom(error),
+            })?;
+        Ok(true)
+    }
+
+    async fn class(&self, observed: &Observed) -> Result<Lookup<SandboxClassSpec>, GatherError> {
+        let class = &observed.claim.spec.class_ref;
+        let namespace = observed
+            .claim
+            .metadata
+            .namespace
+            .as_deref()
+            .unwrap_or_default();
+        match class.kind {
+            ClassKind::SandboxClass => {
+                let place = Place::namespaced(Kind::SandboxClass, namespace, &class.name);
+                self.lookup(place, |class: SandboxClass| class.spec).await
+            }
+            ClassKind::ClusterSandboxClass => {
+                let place = Place::cluster(Kind::ClusterSandboxClass, &class.name);
+                self.lookup(place, |class: ClusterSandboxClass| class.spec.class)
+                    .await
+            }
+        }
+    }
+
+    async fn live(&self, claim: &Key, kind: ObjectKind) -> Result<Option<LiveObject>, GatherError> {
+        let name = names::sandbox(&claim.name);
+        let place = Place::namespaced(kind.into(), &claim.namespace, &name);
+        let object = self.get(place).await?;
+        Ok(object
+            .and_then(|object| serde_json::to_value(object).ok())
+            .as_ref()
+            .and_then(LiveObject::read))
+    }
+
+    async fn lookup<K: DeserializeOwned, V>(
+        &self,
+        place: Place<'_>,
+        view: impl FnOnce(K) -> V,
+    ) -> Result<Lookup<V>, GatherError> {
+        let Some(object) = self.get(place).await? else {
+            return Ok(Lookup::Missing);
+        };
+        Ok(Lookup::Found(view(parse(place, object)?)))
+    }
+
+    async fn get(&self, place: Place<'_>) -> Result<Option<DynamicObject>, GatherError> {
+        self.api
+            .get(place)
+            .await
+            .map_err(|source| GatherError::Call {
+                kind: place.kind,
+                name: place.name.to_owned(),
+                source,
+            })
+    }
+}
+
+impl From<ObjectKind> for Kind {
+    fn from(kind: ObjectKind) -> Self {
+        match kind {
+            ObjectKind::Baseline | ObjectKind::NetworkPolicy => Self::NetworkPolicy,
+            ObjectKind::Service => Self::Service,
+            ObjectKind::Deployment => Self::Deployment,
+        }
+    }
+}
+
+fn parse<K: DeserializeOwned>(place: Place<'_>, object: DynamicObject) -> Result<K, GatherError> {
+    serde_json::to_value(object)
+        .and_then(serde_json::from_value)
+        .map_err(|source| GatherError::Unreadable {
+            kind: place.kind,
+            name: place.name.to_owned(),
+            source,
+        })
+}

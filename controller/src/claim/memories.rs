@@ -1,0 +1,49 @@
+//! What this process remembers of each claim between two reconciles. Pure, except that it is shared.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use sandgate_shared::api::SandboxClaim;
+
+use super::observed::Memory;
+use crate::watch::Key;
+
+/// Memories of claims, each of one UID: a claim made again under an old name starts without.
+#[derive(Debug, Default)]
+pub(super) struct Memories(Mutex<HashMap<Key, Remembered>>);
+
+#[derive(Debug)]
+struct Remembered {
+    uid: Option<String>,
+    memory: Memory,
+}
+
+impl Memories {
+    /// What is remembered of a claim; what its status says of it, if nothing is.
+    pub(super) fn recall(&self, key: &Key, claim: &SandboxClaim) -> Memory {
+        let remembered = self.lock();
+        match remembered
+            .get(key)
+            .filter(|known| known.uid == claim.metadata.uid)
+        {
+            Some(known) => known.memory.clone(),
+            None => Memory::recall(claim.status.as_ref()),
+        }
+    }
+
+    /// Remembers.
+    pub(super) fn keep(&self, key: &Key, claim: &SandboxClaim, memory: Memory) {
+        let uid = claim.metadata.uid.clone();
+        self.lock().insert(key.clone(), Remembered { uid, memory });
+    }
+
+    /// Forgets a claim that is gone.
+    pub(super) fn forget(&self, key: &Key) {
+        self.lock().remove(key);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Remembered>> {
+        // No code that can panic runs under the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,153 @@
+//! Tells what was decided: the only writer of claim status and of Events. Does I/O.
+
+use std::sync::Arc;
+
+use k8s_openapi::jiff::Timestamp;
+use kube::core::DynamicObject;
+use sandgate_shared::api::SandboxClaim;
+use sandgate_shared::names;
+use serde_json::json;
+
+use super::plan::{EventDraft, StatusDecision, status_patch};
+use crate::api_server::{ApiServer, CallError, Place};
+use crate::kind::Kind;
+use crate::watch::{Key, Watches};
+
+/// The status could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The request failed.
+    #[error("failed to write the status of SandboxClaim {claim}")]
+    Status {
+        /// Whose status.
+        claim: Key,
+        /// Why it failed.
+        #[source]
+        source: CallError,
+    },
+    /// The status could not be written as JSON.
+    #[error("failed to express the status of SandboxClaim {claim}")]
+    Patch {
+        /// Whose status.
+        claim: Key,
+        /// What is wrong with it.
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
+/// What became of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reported {
+    /// The status says what was decided.
+    Done,
+    /// The claim changed since it was read: decide again.
+    Stale,
+    /// There is no such claim any more.
+    Gone,
+}
+
+/// Writes status and Events.
+#[derive(Clone, Debug)]
+pub struct Report {
+    api: ApiServer,
+    watches: Arc<Watches>,
+    /// Which process an Event comes from.
+    instance: String,
+}
+
+impl Report {
+    /// A writer that signs Events as `instance`.
+    pub fn new(api: ApiServer, watches: Arc<Watches>, instance: &str) -> Self {
+        Self {
+            api,
+            watches,
+            instance: instance.to_owned(),
+        }
+    }
+
+    /// Writes the status, if it is to change, then the Events. The write carries the resourceVersion
+    /// that was decided upon, so that no two controllers undo each other's.
+    pub async fn tell(
+        &self,
+        claim: &SandboxClaim,
+        decision: &StatusDecision,
+    ) -> Result<Reported, ReportError> {
+        let key = Key::of(&claim.metadata);
+        if let Some(status) = &decision.status {
+            let place = Place::namespaced(Kind::SandboxClaim, &key.namespace, &key.name);
+            let patch = status_patch(claim, status).map_err(|source| ReportError::Patch {
+                claim: key.clone(),
+                source,
+            })?;
+            match self.api.patch_status(place, &patch).await {
+                Ok(object) => {
+                    if let Err(error) = self.watches.index.wrote_claim(object) {
+                        // The watch will deliver it in a moment, and count it if it cannot be read.
+                        tracing::debug!(
+                            error = &error as &dyn std::error::Error,
+                            "unreadable claim"
+                        );
+                    }
+                }
+                Err(error) if error.is_conflict() => return Ok(Reported::Stale),
+                Err(error) if error.is_not_found() => return Ok(Reported::Gone),
+                Err(source) => return Err(ReportError::Status { claim: key, source }),
+            }
+        }
+        for event in &decision.events {
+            self.publish(claim, event).await;
+        }
+        Ok(Reported::Done)
+    }
+
+    /// An Event that is lost is lost: the status says the same and stays.
+    async fn publish(&self, claim: &SandboxClaim, draft: &EventDraft) {
+        let key = Key::of(&claim.metadata);
+        let event = event(claim, draft, &self.instance, Timestamp::now());
+        if let Err(error) = self
+            .api
+            .create(Kind::Event, Some(&key.namespace), &event)
+            .await
+        {
+            tracing::info!(
+                claim = %key,
+                reason = draft.reason,
+                error = &error as &dyn std::error::Error,
+                "an Event could not be written"
+            );
+        }
+    }
+}
+
+fn event(
+    claim: &SandboxClaim,
+    draft: &EventDraft,
+    instance: &str,
+    now: Timestamp,
+) -> DynamicObject {
+    let key = Key::of(&claim.metadata);
+    let name = format!("{}.{:x}", key.name, now.as_nanosecond());
+    let data = json!({
+        "eventTime": k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime(now),
+        "reportingController": names::MANAGER_CONTROLLER,
+        "reportingInstance": instance,
+        "type": if draft.warning { "Warning" } else { "Normal" },
+        "reason": draft.reason,
+        "action": draft.action,
+        "note": draft.note,
+        "regarding": {
+            "apiVersion": Kind::SandboxClaim.api_version(),
+            "kind": Kind::SandboxClaim.as_str(),
+            "namespace": key.namespace,
+            "name": key.name,
+            "uid": claim.metadata.uid,
+        },
+    });
+    DynamicObject::new(&name, &Kind::Event.resource())
+        .within(&key.namespace)
+        .data(data)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! The command line. Pure.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgAction, Parser};
+
+use crate::claim::plan::{DnsTarget, Settings};
+
+/// The claim controller of Sandgate: makes a network-isolated sandbox of each SandboxClaim, and looks
+/// after the webhook's certificates.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "sandgate-controller", version)]
+pub struct Flags {
+    /// Name of the installation; Lease, Secret and webhook configurations are named after it.
+    #[arg(long, env = "SANDGATE_RELEASE", default_value = "sandgate")]
+    pub release: String,
+    /// Namespace the operator runs in.
+    #[arg(long, env = "POD_NAMESPACE", default_value = "sandgate-system")]
+    pub namespace: String,
+    /// ServiceAccount the operator runs as.
+    #[arg(
+        long,
+        env = "SANDGATE_SERVICE_ACCOUNT",
+        default_value = "sandgate-controller"
+    )]
+    pub service_account: String,
+    /// Directory the webhook reads its certificates from.
+    #[arg(long, env = "SANDGATE_TLS_DIR", value_name = "DIR")]
+    pub tls_dir: PathBuf,
+    /// Address of /livez, /readyz and /metrics.
+    #[arg(
+        long,
+        env = "SANDGATE_HEALTH_LISTEN",
+        default_value = "[::]:8082",
+        value_name = "ADDR"
+    )]
+    pub health_listen: SocketAddr,
+    /// Name of this replica, different from every other's: it holds the Lease.
+    #[arg(long, env = "POD_NAME", value_name = "NAME")]
+    pub identity: String,
+    /// Kubeconfig to connect by; without it KUBECONFIG, then the pod's own ServiceAccount.
+    #[arg(long, value_name = "PATH")]
+    pub kubeconfig: Option<PathBuf>,
+    /// How long a silent leader keeps the Lease, in whole seconds such as 15s.
+    #[arg(long, env = "SANDGATE_LEASE_DURATION", default_value = "15s", value_parser = seconds)]
+    pub lease_duration: Duration,
+    /// Label key on an AgentRuntime's pods whose value is the runtime's name.
+    #[arg(
+        long,
+        env = "SANDGATE_RUNTIME_POD_LABEL",
+        default_value = "omnia.altairalabs.ai/agent-runtime",
+        value_name = "KEY"
+    )]
+    pub runtime_pod_label: String,
+    /// Namespace of the cluster's DNS pods.
+    #[arg(long, env = "SANDGATE_DNS_NAMESPACE", default_value = "kube-system")]
+    pub dns_namespace: String,
+    /// Label of the cluster's DNS pods.
+    #[arg(
+        long,
+        env = "SANDGATE_DNS_POD_LABEL",
+        default_value = "k8s-app=kube-dns",
+        value_parser = label,
+        value_name = "KEY=VALUE"
+    )]
+    pub dns_pod_label: (String, String),
+    /// Port of the cluster's DNS pods; may be given more than once.
+    #[arg(
+        long,
+        env = "SANDGATE_DNS_PORT",
+        default_value = "53",
+        value_delimiter = ','
+    )]
+    pub dns_port: Vec<u16>,
+    /// The cluster's DNS domain.
+    #[arg(long, env = "SANDGATE_CLUSTER_DOMAIN", default_value = "cluster.local")]
+    pub cluster_domain: String,
+    /// Whether admission takes only a token bound to a pod for the operator's; says so at start if
+    /// the controller's own token is not one.
+    #[arg(
+        long,
+        env = "SANDGATE_REQUIRE_POD_BOUND_TOKEN",
+        default_value_t = true,
+        action = ArgAction::Set,
+        value_name = "true|false"
+    )]
+    pub require_pod_bound_token: bool,
+}
+
+impl Flags {
+    /// The username that the API server knows the operator by.
+    pub fn operator_username(&self) -> String {
+        format!(
+            "system:serviceaccount:{}:{}",
+            self.namespace, self.service_account
+        )
+    }
+
+    /// Name of the Lease.
+    pub fn lease(&self) -> String {
+        format!("{}-controller", self.release)
+    }
+
+    /// What a claim's plan needs to know.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            cluster_domain: self.cluster_domain.clone(),
+            runtime_pod_label: self.runtime_pod_label.clone(),
+            dns: DnsTarget {
+                namespace: self.dns_namespace.clone(),
+                pod_label: self.dns_pod_label.clone(),
+                ports: self.dns_port.clone(),
+            },
+            operator_username: self.operator_username(),
+        }
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    match text.strip_suffix('s').unwrap_or(text).parse::<u64>() {
+        Ok(seconds @ 1..=3600) => Ok(Duration::from_secs(seconds)),
+        _ => Err("must be 1s to 3600s, in whole seconds".to_owned()),
+    }
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() && !value.is_empty() => {
+            Ok((key.to_owned(), value.to_owned()))
+        }
+        _ => Err("must be KEY=VALUE, such as k8s-app=kube-dns".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

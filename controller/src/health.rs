@@ -1,0 +1,90 @@
+//! The plain HTTP port: `/livez`, `/readyz`, `/metrics`. Does I/O.
+//!
+//! Readiness is a question of this process alone: its watches have been whole once. It depends
+//! neither on leadership nor, from then on, on the API server: pod readiness is the AND of both
+//! containers, and a slow API server must not take the webhook out of its Service.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use prometheus_client::registry::Registry;
+use tokio::net::TcpListener;
+
+use crate::metrics::exposition;
+use crate::watch::Watches;
+
+/// The port could not be served.
+#[derive(Debug, thiserror::Error)]
+pub enum HealthError {
+    /// The address could not be listened on.
+    #[error("failed to listen on {address} (--health-listen); is another process using it?")]
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+#[derive(Clone)]
+struct Shared {
+    watches: Arc<Watches>,
+    registry: Arc<Registry>,
+}
+
+/// Listens; a port that is taken is found out before anything else starts.
+pub async fn listen(address: SocketAddr) -> Result<TcpListener, HealthError> {
+    TcpListener::bind(address)
+        .await
+        .map_err(|source| HealthError::Listen { address, source })
+}
+
+/// Serves until the task is dropped.
+pub async fn serve(listener: TcpListener, watches: Arc<Watches>, registry: Arc<Registry>) {
+    let router = router(watches, registry);
+    // Ends only on an error of accept that cannot be survived; the caller treats that as fatal.
+    if let Err(error) = axum::serve(listener, router).await {
+        tracing::error!(
+            error = &error as &dyn std::error::Error,
+            "the health port is closed"
+        );
+    }
+}
+
+fn router(watches: Arc<Watches>, registry: Arc<Registry>) -> Router {
+    Router::new()
+        .route("/livez", get(async || "ok\n"))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+        .with_state(Shared { watches, registry })
+}
+
+async fn readyz(State(shared): State<Shared>) -> Response {
+    let missing = shared.watches.synced.missing();
+    if missing.is_empty() {
+        return "ok\n".into_response();
+    }
+    let kinds: Vec<&str> = missing
+        .iter()
+        .map(|source| source.kind().as_str())
+        .collect();
+    let body = format!("not listed yet: {}\n", kinds.join(", "));
+    (StatusCode::SERVICE_UNAVAILABLE, body).into_response()
+}
+
+async fn metrics(State(shared): State<Shared>) -> Response {
+    const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    match exposition(&shared.registry) {
+        Ok(text) => ([(header::CONTENT_TYPE, TYPE)], text).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

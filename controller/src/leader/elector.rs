@@ -1,0 +1,275 @@
+//! The election itself: reads and writes the Lease, and tells the rest of the process. Does I/O.
+
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::jiff::Timestamp;
+use kube::core::DynamicObject;
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{Record, Step, Timing, decide};
+use crate::api_server::{ApiServer, CallError, Place};
+use crate::kind::Kind;
+use crate::metrics::Metrics;
+
+/// The Lease could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum LeaderError {
+    /// The request failed.
+    #[error("failed to {action} Lease {name}")]
+    Call {
+        /// What was tried.
+        action: &'static str,
+        /// Name of the Lease.
+        name: String,
+        /// Why it failed.
+        #[source]
+        source: CallError,
+    },
+    /// What stands under the name is not a Lease we can read.
+    #[error("failed to read Lease {name}")]
+    Unreadable {
+        /// Name of the Lease.
+        name: String,
+        /// What is wrong with it.
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
+/// Whether this replica leads. While it does, the token of the term is live; it is cancelled the
+/// moment the term is over, so work that holds it can stop.
+#[derive(Clone, Debug, Default)]
+pub enum Leadership {
+    /// Somebody else leads, or nobody.
+    #[default]
+    Standby,
+    /// This replica leads until the token is cancelled.
+    Leading(CancellationToken),
+}
+
+/// Takes part in the election.
+#[derive(Debug)]
+pub struct Elector {
+    api: ApiServer,
+    metrics: Metrics,
+    namespace: String,
+    name: String,
+    identity: String,
+    timing: Timing,
+    told: watch::Sender<Leadership>,
+    seen: Option<Sighting>,
+}
+
+/// A record and when we first saw it.
+#[derive(Debug)]
+struct Sighting {
+    record: Record,
+    since: Instant,
+}
+
+#[derive(Debug)]
+struct Term {
+    token: CancellationToken,
+    deadline: Instant,
+}
+
+impl Elector {
+    /// An elector for the Lease `name`, as `identity`.
+    pub fn new(
+        api: &ApiServer,
+        metrics: Metrics,
+        namespace: &str,
+        name: &str,
+        identity: &str,
+        timing: Timing,
+    ) -> Self {
+        Self {
+            // An answer later than this is of no use: the next look at the Lease is due.
+            api: api.answering_within(timing.period * 2),
+            metrics,
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            identity: identity.to_owned(),
+            timing,
+            told: watch::Sender::default(),
+            seen: None,
+        }
+    }
+
+    /// Tells of every change of leadership.
+    pub fn leadership(&self) -> watch::Receiver<Leadership> {
+        self.told.subscribe()
+    }
+
+    /// Runs until `shutdown`, then ends the term, if there is one. The Lease is not released: that is
+    /// for [`Self::release`], once the term's work has stopped.
+    pub async fn run(&mut self, shutdown: &CancellationToken) {
+        let mut term: Option<Term> = None;
+        let mut ticks = tokio::time::interval(self.timing.period);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            let deadline = term.as_ref().map(|term| term.deadline);
+            tokio::select! {
+                () = shutdown.cancelled() => break,
+                () = reached(deadline) => {
+                    tracing::warn!(lease = self.name, "the Lease was not renewed in time, standing by");
+                    self.end(term.take());
+                }
+                _ = ticks.tick() => {
+                    let asked = Instant::now();
+                    // The deadline is not put off by a request that hangs.
+                    let looked = tokio::select! {
+                        looked = self.look() => looked,
+                        () = reached(deadline) => continue,
+                        () = shutdown.cancelled() => break,
+                    };
+                    match looked {
+                        Ok(true) => self.hold(&mut term, asked),
+                        Ok(false) => self.end(term.take()),
+                        Err(error) => tracing::warn!(
+                            error = &error as &dyn std::error::Error, "the Lease could not be looked after"
+                        ),
+                    }
+                }
+            }
+        }
+        self.end(term);
+    }
+
+    /// Gives the Lease up, if we hold it, so that another replica need not wait for it to run out.
+    pub async fn release(&mut self) -> Result<(), LeaderError> {
+        let Some((live, record)) = self.read().await? else {
+            return Ok(());
+        };
+        if record.holder.as_deref() != Some(self.identity.as_str()) {
+            return Ok(());
+        }
+        self.write(Some(&live), &record.released(Timestamp::now()))
+            .await
+            .map(|_| ())
+    }
+
+    fn hold(&self, term: &mut Option<Term>, asked: Instant) {
+        let deadline = asked + self.timing.deadline;
+        if let Some(term) = term {
+            term.deadline = deadline;
+            return;
+        }
+        let token = CancellationToken::new();
+        tracing::info!(lease = self.name, identity = self.identity, "leading");
+        self.metrics.leads(true);
+        self.told.send_replace(Leadership::Leading(token.clone()));
+        *term = Some(Term { token, deadline });
+    }
+
+    fn end(&self, term: Option<Term>) {
+        let Some(term) = term else { return };
+        term.token.cancel();
+        tracing::info!(
+            lease = self.name,
+            identity = self.identity,
+            "no longer leading"
+        );
+        self.metrics.leads(false);
+        self.told.send_replace(Leadership::Standby);
+    }
+
+    /// One look at the Lease: whether we hold it afterwards.
+    async fn look(&mut self) -> Result<bool, LeaderError> {
+        let standing = self.read().await?;
+        let record = standing.as_ref().map(|(_, record)| record);
+        let unchanged_for = self.sight(record);
+        match decide(&self.identity, record, unchanged_for) {
+            Step::Wait => Ok(false),
+            Step::Create | Step::Renew | Step::Take => {
+                let now = Timestamp::now();
+                let next = Record::held_by(&self.identity, record, self.timing.duration, now);
+                self.write(standing.as_ref().map(|(live, _)| live), &next)
+                    .await
+            }
+        }
+    }
+
+    /// Takes note of the record and says for how long it has been the same.
+    fn sight(&mut self, record: Option<&Record>) -> Duration {
+        let now = Instant::now();
+        match (&self.seen, record) {
+            (Some(seen), Some(record)) if seen.record == *record => now - seen.since,
+            (_, record) => {
+                self.seen = record.map(|record| Sighting {
+                    record: record.clone(),
+                    since: now,
+                });
+                Duration::ZERO
+            }
+        }
+    }
+
+    async fn read(&self) -> Result<Option<(DynamicObject, Record)>, LeaderError> {
+        let place = Place::namespaced(Kind::Lease, &self.namespace, &self.name);
+        let live = self
+            .api
+            .get(place)
+            .await
+            .map_err(|source| self.failed("read", source))?;
+        let Some(live) = live else { return Ok(None) };
+        let lease: Lease = live
+            .clone()
+            .try_parse()
+            .map_err(|error| LeaderError::Unreadable {
+                name: self.name.clone(),
+                source: serde::ser::Error::custom(error),
+            })?;
+        let record = Record::read(lease.spec.as_ref(), self.timing.duration);
+        Ok(Some((live, record)))
+    }
+
+    /// Writes the record; `false` if somebody else was first.
+    async fn write(
+        &self,
+        live: Option<&DynamicObject>,
+        record: &Record,
+    ) -> Result<bool, LeaderError> {
+        let place = Place::namespaced(Kind::Lease, &self.namespace, &self.name);
+        let spec: LeaseSpec = record.to_spec();
+        let written = if let Some(live) = live {
+            // The live object carries uid and resourceVersion: of two writers one gets a conflict.
+            let next = DynamicObject {
+                data: json!({ "spec": spec }),
+                ..live.clone()
+            };
+            self.api.replace(place, &next).await
+        } else {
+            let next = DynamicObject::new(&self.name, &Kind::Lease.resource())
+                .within(&self.namespace)
+                .data(json!({ "spec": spec }));
+            self.api
+                .create(Kind::Lease, Some(&self.namespace), &next)
+                .await
+        };
+        match written {
+            Ok(_) => Ok(true),
+            Err(error) if error.is_conflict() => Ok(false),
+            Err(source) => Err(self.failed("write", source)),
+        }
+    }
+
+    fn failed(&self, action: &'static str, source: CallError) -> LeaderError {
+        LeaderError::Call {
+            action,
+            name: self.name.clone(),
+            source,
+        }
+    }
+}
+
+async fn reached(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,136 @@
+//! Puts the parts together and runs them until told to stop. Does I/O.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Config;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use prometheus_client::registry::Registry;
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use crate::api_server::{self, ApiServer};
+use crate::certificates::Certificates;
+use crate::claim::Reconciler;
+use crate::flags::Flags;
+use crate::health::{self, HealthError};
+use crate::leader::{Elector, Leadership, Timing};
+use crate::metrics::Metrics;
+use crate::watch::{Watches, follow_all};
+use crate::{identity, workers};
+
+/// How long giving up the Lease may hold up the exit.
+const RELEASE_WITHIN: Duration = Duration::from_secs(5);
+
+/// The controller could not start, or cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// No kubeconfig could be read.
+    #[error(
+        "failed to read the kubeconfig; name one by --kubeconfig or KUBECONFIG, or run in a pod"
+    )]
+    Kubeconfig(#[source] kube::config::KubeconfigError),
+    /// There is neither a kubeconfig nor a pod's ServiceAccount.
+    #[error("failed to find out how to reach the API server; use --kubeconfig or run in a pod")]
+    Infer(#[source] kube::config::InferConfigError),
+    /// The configuration is of no use.
+    #[error("failed to set up the connection to the API server")]
+    Client(#[source] kube::Error),
+    /// The health port.
+    #[error("failed to open the health port")]
+    Health(#[source] HealthError),
+    /// A part that runs for ever ended.
+    #[error("a part of the controller stopped unexpectedly")]
+    Part(#[source] Option<JoinError>),
+}
+
+/// Runs the controller until `shutdown`.
+pub async fn run(flags: Flags, shutdown: CancellationToken) -> Result<(), RunError> {
+    let mut registry = Registry::default();
+    let metrics = Metrics::register(&mut registry);
+    let listener = health::listen(flags.health_listen)
+        .await
+        .map_err(RunError::Health)?;
+    let config = config(flags.kubeconfig.as_deref()).await?;
+    let client = api_server::client(config).map_err(RunError::Client)?;
+    let api = ApiServer::new(client, metrics.clone());
+
+    let watches = Arc::new(Watches::default());
+    let mut elector = Elector::new(
+        &api,
+        metrics.clone(),
+        &flags.namespace,
+        &flags.lease(),
+        &flags.identity,
+        Timing::of(flags.lease_duration),
+    );
+    let mut parts = JoinSet::new();
+    parts.spawn(health::serve(
+        listener,
+        Arc::clone(&watches),
+        Arc::new(registry),
+    ));
+    follow_all(&watches, &api, &metrics, &mut parts);
+    let certificates = Certificates::new(
+        &api,
+        metrics.clone(),
+        &flags.release,
+        &flags.namespace,
+        flags.tls_dir.clone(),
+    );
+    parts.spawn(certificates.run(elector.leadership()));
+    identity::check(
+        &api,
+        &flags.operator_username(),
+        flags.require_pod_bound_token,
+    )
+    .await;
+
+    let leadership = elector.leadership();
+    let reconciler =
+        || Reconciler::new(&api, &watches, flags.settings(), &metrics, &flags.identity);
+    let ended = tokio::select! {
+        // Returns when told to stop, its last term over.
+        () = elector.run(&shutdown) => Ok(()),
+        Err(error) = lead(leadership, &watches, reconciler) => Err(RunError::Part(Some(error))),
+        Some(part) = parts.join_next() => Err(RunError::Part(part.err())),
+    };
+    if let Ok(Err(error)) = tokio::time::timeout(RELEASE_WITHIN, elector.release()).await {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(
+            error,
+            "the Lease was not given up; others wait until it runs out"
+        );
+    }
+    ended
+}
+
+/// Works while this replica leads, each term with a reconciler of its own. Ends only if a worker dies.
+async fn lead(
+    mut leadership: watch::Receiver<Leadership>,
+    watches: &Arc<Watches>,
+    reconciler: impl Fn() -> Reconciler,
+) -> Result<std::convert::Infallible, JoinError> {
+    loop {
+        let standing = leadership.borrow_and_update().clone();
+        if let Leadership::Leading(term) = standing {
+            workers::work(watches, Arc::new(reconciler()), &term).await?;
+        }
+        if leadership.changed().await.is_err() {
+            // The elector is gone, and with it the process.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+async fn config(kubeconfig: Option<&Path>) -> Result<Config, RunError> {
+    let Some(path) = kubeconfig else {
+        return Config::infer().await.map_err(RunError::Infer);
+    };
+    let kubeconfig = Kubeconfig::read_from(path).map_err(RunError::Kubeconfig)?;
+    Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+        .await
+        .map_err(RunError::Kubeconfig)
+}

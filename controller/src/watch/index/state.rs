@@ -1,0 +1,207 @@
+//! The tables behind the index, and what stands for one claim. Pure.
+
+use std::collections::BTreeMap;
+
+use sandgate_shared::api::outside::AgentRuntimeSpec;
+use sandgate_shared::api::{ClassKind, SandboxClaim, SandboxClassSpec};
+use sandgate_shared::names;
+
+use crate::claim::observed::{
+    AllowedTarget, LiveObject, Memory, ObjectKind, Observed, ObservedPod, ObservedReplicaSet,
+    ServiceKey,
+};
+use crate::claim::plan;
+use crate::watch::Key;
+use crate::watch::table::Table;
+
+mod concerned;
+mod intake;
+
+/// What claims are looked up by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum ClaimsBy {
+    Uid(String),
+    Runtime(Key),
+    Class(ClassKind, Key),
+}
+
+/// A Service that a class allows. No namespace means the claim's.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Allows {
+    namespace: Option<String>,
+    name: String,
+}
+
+/// UID of the claim that a pod or `ReplicaSet` is labelled with.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct OfClaim(String);
+
+/// An object with the UID of the claim it is labelled with.
+#[derive(Debug)]
+struct Labelled<V> {
+    claim_uid: String,
+    value: V,
+}
+
+type Objects = Table<LiveObject, ()>;
+
+#[derive(Debug)]
+pub(super) struct State {
+    claims: Table<SandboxClaim, ClaimsBy>,
+    classes: Table<SandboxClassSpec, Allows>,
+    cluster_classes: Table<SandboxClassSpec, Allows>,
+    runtimes: Table<AgentRuntimeSpec, ()>,
+    /// Namespaces; whether they are being deleted.
+    namespaces: Table<bool, ()>,
+    /// Every Service, as one that a class may allow.
+    targets: Table<AllowedTarget, ()>,
+    /// Services that bear the name of a claim's.
+    services: Objects,
+    policies: Objects,
+    baselines: Objects,
+    deployments: Objects,
+    replica_sets: Table<Labelled<ObservedReplicaSet>, OfClaim>,
+    pods: Table<Labelled<ObservedPod>, OfClaim>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        fn alone<V>(_: &Key, _: &V) -> Vec<()> {
+            Vec::new()
+        }
+        fn of_claim<V>(_: &Key, labelled: &Labelled<V>) -> Vec<OfClaim> {
+            vec![OfClaim(labelled.claim_uid.clone())]
+        }
+        Self {
+            claims: Table::new(claims_by),
+            classes: Table::new(allows),
+            cluster_classes: Table::new(allows),
+            runtimes: Table::new(alone),
+            namespaces: Table::new(alone),
+            targets: Table::new(alone),
+            services: Table::new(alone),
+            policies: Table::new(alone),
+            baselines: Table::new(alone),
+            deployments: Table::new(alone),
+            replica_sets: Table::new(of_claim),
+            pods: Table::new(of_claim),
+        }
+    }
+}
+
+impl State {
+    pub(super) fn wrote_object(
+        &mut self,
+        kind: ObjectKind,
+        key: Key,
+        version: u64,
+        live: LiveObject,
+    ) {
+        let table = match kind {
+            ObjectKind::Baseline => &mut self.baselines,
+            ObjectKind::NetworkPolicy => &mut self.policies,
+            ObjectKind::Service => &mut self.services,
+            ObjectKind::Deployment => &mut self.deployments,
+        };
+        table.wrote(key, version, live);
+    }
+
+    pub(super) fn wrote_claim(&mut self, key: Key, version: u64, claim: SandboxClaim) {
+        self.claims.wrote(key, version, claim);
+    }
+
+    pub(super) fn claims(&self) -> Vec<Key> {
+        self.claims.keys().cloned().collect()
+    }
+
+    pub(super) fn claim_count(&self) -> usize {
+        self.claims.len()
+    }
+
+    /// Everything that stands for a claim; the memory is for the caller to fill in.
+    pub(super) fn observed(&self, key: &Key) -> Option<Observed> {
+        let claim = self.claims.get(key)?.clone();
+        let sandbox = Key::new(&key.namespace, names::sandbox(&key.name));
+        let baseline = Key::new(&key.namespace, names::BASELINE_POLICY);
+        let namespace = Key::new("", &key.namespace);
+        let class = self.class_of(key, &claim);
+        let runtime = claim.spec.agent_runtime_ref.as_ref();
+        let runtime =
+            runtime.and_then(|runtime| self.runtimes.get(&Key::new(&key.namespace, &runtime.name)));
+        let allowed = class.map(|class| plan::allowed_services(&claim, class));
+        let services: BTreeMap<ServiceKey, _> = allowed
+            .into_iter()
+            .flatten()
+            .map(|service| {
+                let target = self
+                    .targets
+                    .get(&Key::new(&service.namespace, &service.name));
+                (service, target.cloned().into())
+            })
+            .collect();
+        let uid = OfClaim(claim.metadata.uid.clone().unwrap_or_default());
+        let sets = self
+            .replica_sets
+            .members(&uid)
+            .map(|labelled| labelled.value.clone());
+        let pods = self
+            .pods
+            .members(&uid)
+            .map(|labelled| labelled.value.clone());
+        Some(Observed {
+            runtime: runtime.cloned().into(),
+            class: class.cloned().into(),
+            services,
+            namespace_terminating: self.namespaces.get(&namespace).is_some_and(|going| *going),
+            baseline: self.baselines.get(&baseline).cloned(),
+            policy: self.policies.get(&sandbox).cloned(),
+            service: self.services.get(&sandbox).cloned(),
+            deployment: self.deployments.get(&sandbox).cloned(),
+            replica_sets: sets.collect(),
+            pods: pods.collect(),
+            memory: Memory::default(),
+            claim,
+        })
+    }
+
+    fn class_of(&self, key: &Key, claim: &SandboxClaim) -> Option<&SandboxClassSpec> {
+        let class = &claim.spec.class_ref;
+        match class.kind {
+            ClassKind::SandboxClass => self.classes.get(&Key::new(&key.namespace, &class.name)),
+            ClassKind::ClusterSandboxClass => self.cluster_classes.get(&Key::new("", &class.name)),
+        }
+    }
+}
+
+fn claims_by(key: &Key, claim: &SandboxClaim) -> Vec<ClaimsBy> {
+    let class = &claim.spec.class_ref;
+    let namespace = match class.kind {
+        ClassKind::SandboxClass => key.namespace.as_str(),
+        ClassKind::ClusterSandboxClass => "",
+    };
+    let runtime = claim.spec.agent_runtime_ref.as_ref();
+    let uid = claim.metadata.uid.clone();
+    [ClaimsBy::Class(
+        class.kind,
+        Key::new(namespace, &class.name),
+    )]
+    .into_iter()
+    .chain(runtime.map(|runtime| ClaimsBy::Runtime(Key::new(&key.namespace, &runtime.name))))
+    .chain(uid.map(ClaimsBy::Uid))
+    .collect()
+}
+
+fn allows(_: &Key, class: &SandboxClassSpec) -> Vec<Allows> {
+    let services = class
+        .egress
+        .as_ref()
+        .and_then(|egress| egress.allowed_services.as_ref());
+    services
+        .into_iter()
+        .flatten()
+        .map(|service| Allows {
+            namespace: service.namespace.clone(),
+            name: service.name.clone(),
+        })
+        .collect()
+}

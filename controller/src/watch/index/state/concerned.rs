@@ -1,0 +1,99 @@
+//! Which claims an object concerns. Pure.
+
+use std::collections::BTreeSet;
+
+use sandgate_shared::api::ClassKind;
+use sandgate_shared::names;
+
+use super::{Allows, ClaimsBy, State};
+use crate::watch::{Key, Source};
+
+impl State {
+    /// The claims that the object under `key` concerns, while it is in its table.
+    pub(super) fn concerned(&self, source: Source, key: &Key) -> BTreeSet<Key> {
+        match source {
+            Source::Claims => BTreeSet::from([key.clone()]),
+            Source::Classes => self.of_class(ClassKind::SandboxClass, key),
+            Source::ClusterClasses => self.of_class(ClassKind::ClusterSandboxClass, key),
+            Source::Runtimes => self.claims_by(ClaimsBy::Runtime(key.clone())),
+            Source::Namespaces => self.of_namespace(&key.name),
+            Source::Services => {
+                let mut claims = self.that_allow(key);
+                claims.extend(self.named_by(key));
+                claims
+            }
+            Source::Baselines => self.of_namespace(&key.namespace),
+            Source::Policies | Source::Deployments => self.named_by(key),
+            Source::ReplicaSets => {
+                let labelled = self.replica_sets.get(key);
+                labelled
+                    .map(|set| self.of_uid(&set.claim_uid))
+                    .unwrap_or_default()
+            }
+            Source::Pods => {
+                let labelled = self.pods.get(key);
+                labelled
+                    .map(|pod| self.of_uid(&pod.claim_uid))
+                    .unwrap_or_default()
+            }
+        }
+    }
+
+    /// The claim whose name an object bears.
+    pub(super) fn named_by(&self, object: &Key) -> BTreeSet<Key> {
+        let claim = claim_name(object).map(|name| Key::new(&object.namespace, name));
+        claim
+            .filter(|claim| self.claims.get(claim).is_some())
+            .into_iter()
+            .collect()
+    }
+
+    pub(super) fn of_uid(&self, uid: &str) -> BTreeSet<Key> {
+        self.claims_by(ClaimsBy::Uid(uid.to_owned()))
+    }
+
+    /// The claims whose class allows a Service.
+    pub(super) fn that_allow(&self, service: &Key) -> BTreeSet<Key> {
+        let namespace = Some(service.namespace.clone());
+        let named = Allows {
+            namespace,
+            name: service.name.clone(),
+        };
+        let own = Allows {
+            namespace: None,
+            name: service.name.clone(),
+        };
+        let mut claims = BTreeSet::new();
+        for (kind, classes) in [
+            (ClassKind::SandboxClass, &self.classes),
+            (ClassKind::ClusterSandboxClass, &self.cluster_classes),
+        ] {
+            for class in classes.group(&named) {
+                claims.extend(self.of_class(kind, class));
+            }
+            for class in classes.group(&own) {
+                let users = self.of_class(kind, class).into_iter();
+                claims.extend(users.filter(|claim| claim.namespace == service.namespace));
+            }
+        }
+        claims
+    }
+
+    fn of_class(&self, kind: ClassKind, class: &Key) -> BTreeSet<Key> {
+        self.claims_by(ClaimsBy::Class(kind, class.clone()))
+    }
+
+    fn of_namespace(&self, namespace: &str) -> BTreeSet<Key> {
+        self.claims.keys_in(namespace).cloned().collect()
+    }
+
+    fn claims_by(&self, group: ClaimsBy) -> BTreeSet<Key> {
+        self.claims.group(&group).cloned().collect()
+    }
+}
+
+/// The name of the claim that an object of this name would belong to.
+pub(super) fn claim_name(object: &Key) -> Option<&str> {
+    let name = object.name.strip_suffix("-sandbox")?;
+    (names::sandbox(name) == object.name).then_some(name)
+}

@@ -1,0 +1,159 @@
+//! The objects of one watch, by key and by group. Pure.
+//!
+//! Two hands write here: the watch, and our own writes, which put what the API server returned in
+//! place at once. Within one resource the API server's resourceVersions grow, so whichever is newer
+//! wins, and a write that the watch has already overtaken changes nothing.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::Hash;
+
+use super::Key;
+
+/// Objects of one kind. `G` names the groups that an object belongs to.
+#[derive(Debug)]
+pub struct Table<V, G> {
+    entries: BTreeMap<Key, Entry<V>>,
+    members: HashMap<G, BTreeSet<Key>>,
+    groups: fn(&Key, &V) -> Vec<G>,
+    /// The newest version that the watch has delivered.
+    delivered: u64,
+    /// Keys seen since the listing began, while one is under way.
+    listed: Option<BTreeSet<Key>>,
+}
+
+#[derive(Debug)]
+struct Entry<V> {
+    version: u64,
+    value: V,
+}
+
+impl<V, G: Hash + Eq> Table<V, G> {
+    /// An empty table; `groups` says which groups an object belongs to.
+    pub fn new(groups: fn(&Key, &V) -> Vec<G>) -> Self {
+        Self {
+            entries: BTreeMap::new(),
+            members: HashMap::new(),
+            groups,
+            delivered: 0,
+            listed: None,
+        }
+    }
+
+    /// The object under a key.
+    pub fn get(&self, key: &Key) -> Option<&V> {
+        self.entries.get(key).map(|entry| &entry.value)
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// All keys, in order.
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.entries.keys()
+    }
+
+    /// All keys of a namespace, in order.
+    pub fn keys_in(&self, namespace: &str) -> impl Iterator<Item = &Key> {
+        let first = Key::new(namespace, "");
+        self.entries
+            .range(first..)
+            .map(|(key, _)| key)
+            .take_while(move |key| key.namespace == namespace)
+    }
+
+    /// All keys of a group, in order.
+    pub fn group(&self, group: &G) -> impl Iterator<Item = &Key> {
+        self.members.get(group).into_iter().flatten()
+    }
+
+    /// All objects of a group, in order of their keys.
+    pub fn members(&self, group: &G) -> impl Iterator<Item = &V> {
+        self.group(group).filter_map(|key| self.get(key))
+    }
+
+    /// Takes in what the watch delivered. Returns whether it was news, and what stood before.
+    pub fn observe(&mut self, key: Key, version: u64, value: V) -> (bool, Option<V>) {
+        self.delivered = self.delivered.max(version);
+        if let Some(listed) = &mut self.listed {
+            listed.insert(key.clone());
+        }
+        if self
+            .entries
+            .get(&key)
+            .is_some_and(|entry| entry.version > version)
+        {
+            return (false, None);
+        }
+        (true, self.put(key, version, value))
+    }
+
+    /// Takes in what a write of ours returned, unless the watch has been there already.
+    pub fn wrote(&mut self, key: Key, version: u64, value: V) {
+        if version <= self.delivered {
+            return;
+        }
+        if let Some(listed) = &mut self.listed {
+            listed.insert(key.clone());
+        }
+        self.put(key, version, value);
+    }
+
+    /// The watch says that the object is gone; returns it.
+    pub fn remove(&mut self, key: &Key, version: u64) -> Option<V> {
+        self.delivered = self.delivered.max(version);
+        // A newer entry is a write of ours, of another object by the same name.
+        if self
+            .entries
+            .get(key)
+            .is_some_and(|entry| entry.version > version)
+        {
+            return None;
+        }
+        self.take(key)
+    }
+
+    /// The watch begins to list everything anew.
+    pub fn begin_listing(&mut self) {
+        self.listed = Some(BTreeSet::new());
+    }
+
+    /// The listing is whole: what it did not show is gone and is to be removed. Returns the key and
+    /// version of each.
+    pub fn end_listing(&mut self) -> Vec<(Key, u64)> {
+        let Some(listed) = self.listed.take() else {
+            return Vec::new();
+        };
+        self.entries
+            .iter()
+            .filter(|(key, _)| !listed.contains(*key))
+            .map(|(key, entry)| (key.clone(), entry.version))
+            .collect()
+    }
+
+    fn put(&mut self, key: Key, version: u64, value: V) -> Option<V> {
+        let before = self.take(&key);
+        for group in (self.groups)(&key, &value) {
+            self.members.entry(group).or_default().insert(key.clone());
+        }
+        self.entries.insert(key, Entry { version, value });
+        before
+    }
+
+    fn take(&mut self, key: &Key) -> Option<V> {
+        let Entry { value, .. } = self.entries.remove(key)?;
+        for group in (self.groups)(key, &value) {
+            if let Some(keys) = self.members.get_mut(&group) {
+                keys.remove(key);
+                if keys.is_empty() {
+                    self.members.remove(&group);
+                }
+            }
+        }
+        Some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests;
