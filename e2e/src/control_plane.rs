@@ -1,0 +1,403 @@
+//! A real etcd, API server, controller manager, scheduler and fake node on this machine. Does I/O.
+
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::{Api, Client};
+
+use crate::binaries::Binaries;
+use crate::fake_node::{self, FakeNodeError};
+use crate::folders::{self, FolderError, RunFolder};
+use crate::kubeconfig::{self, Credential, KubeconfigError};
+use crate::pki::{self, Authority};
+use crate::ports::{Port, PortError};
+use crate::process::{Process, ProcessError, Program};
+
+/// How long any one part may take to become ready, on a machine that is busy with other things.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Readiness is asked for this often: the parts have no event to wait for.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+
+/// Why the control plane did not come up.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlPlaneError {
+    /// No port.
+    #[error(transparent)]
+    Port(#[from] PortError),
+    /// No folder.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// A part did not start, or ended.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// Certificates could not be made.
+    #[error("failed to make the certificates of the control plane")]
+    Certificates(#[from] rcgen::Error),
+    /// A client could not be made.
+    #[error(transparent)]
+    Kubeconfig(#[from] KubeconfigError),
+    /// The fake node did not become ready.
+    #[error(transparent)]
+    FakeNode(#[from] FakeNodeError),
+    /// A part was never ready.
+    #[error("{part} was not ready after {} s: {last}; its log is {}", PATIENCE.as_secs(), log.display())]
+    NotReady {
+        /// Which part.
+        part: &'static str,
+        /// The last answer it gave.
+        last: String,
+        /// Where its log is.
+        log: PathBuf,
+    },
+}
+
+/// What differs between control planes.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whether the API server serves `ValidatingAdmissionPolicy`.
+    pub policy_api: bool,
+    /// The API server's port; a free one if `None`.
+    pub port: Option<u16>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            policy_api: true,
+            port: None,
+        }
+    }
+}
+
+/// A running control plane: dropped, nothing of it is left.
+///
+/// Fields are dropped in order: first the processes, then the folder they write to.
+#[derive(Debug)]
+pub struct ControlPlane {
+    processes: Vec<Process>,
+    /// Held so that nobody else takes them.
+    ports: Vec<Port>,
+    server: String,
+    authority: Authority,
+    binaries: Binaries,
+    policy_api: bool,
+    folder: RunFolder,
+}
+
+impl ControlPlane {
+    /// Starts everything and waits until a pod could run.
+    pub async fn start(binaries: Binaries, options: &Options) -> Result<Self, ControlPlaneError> {
+        let port = match options.port {
+            Some(number) => Port::exactly(number)?,
+            None => Port::free()?,
+        };
+        let folder = RunFolder::create()?;
+        let server = format!("https://{}", port.address());
+        let authority = Authority::new()?;
+        let mut plane = Self {
+            processes: Vec::new(),
+            ports: Vec::new(),
+            server,
+            authority,
+            binaries,
+            policy_api: options.policy_api,
+            folder,
+        };
+        plane.write_credentials()?;
+        let etcd = plane.start_etcd().await?;
+        plane
+            .start_api_server(&etcd, port.number(), options)
+            .await?;
+        plane.ports.extend([port]);
+        let client = plane.administrator().await?;
+        plane.start_companions()?;
+        let node = fake_node::join(client.clone());
+        tokio::try_join!(
+            async { Ok::<_, ControlPlaneError>(node.await?) },
+            plane.default_service_account(client)
+        )?;
+        Ok(plane)
+    }
+
+    /// The folder of this run; logs are `<part>.log` in it.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The administrator's kubeconfig.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder().join("kubeconfig")
+    }
+
+    /// What was asked of the API server: one JSON audit event a line.
+    pub fn audit_log(&self) -> PathBuf {
+        self.folder().join("audit.log")
+    }
+
+    /// `https://127.0.0.1:<port>`
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// Who signed the API server's certificate, PEM.
+    pub fn authority(&self) -> &str {
+        self.authority.certificate()
+    }
+
+    /// Whether it serves `ValidatingAdmissionPolicy`.
+    pub fn serves_policies(&self) -> bool {
+        self.policy_api
+    }
+
+    /// The binaries it runs, and `kubectl`.
+    pub fn binaries(&self) -> &Binaries {
+        &self.binaries
+    }
+
+    /// A client with every right.
+    pub async fn administrator(&self) -> Result<Client, KubeconfigError> {
+        kubeconfig::client(&self.kubeconfig()).await
+    }
+
+    /// An error if any part has ended.
+    pub fn check(&mut self) -> Result<(), ProcessError> {
+        self.processes.iter_mut().try_for_each(Process::check)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder().join(name).display().to_string()
+    }
+
+    fn log(&self, part: &str) -> PathBuf {
+        self.folder().join(format!("{part}.log"))
+    }
+
+    fn write_credentials(&self) -> Result<(), ControlPlaneError> {
+        let write =
+            |name: &str, text: &str| folders::write_private(&self.folder().join(name), text);
+        write("ca.crt", self.authority.certificate())?;
+        let hosts = [
+            "127.0.0.1",
+            "localhost",
+            "kubernetes.default.svc",
+            "10.96.0.1",
+        ];
+        let server = self.authority.server(&hosts)?;
+        write("server.crt", &server.certificate)?;
+        write("server.key", &server.key)?;
+        let (public, private) = pki::token_keys()?;
+        write("tokens.pub", &public)?;
+        write("tokens.key", &private)?;
+        write(
+            "audit-policy.yaml",
+            include_str!("control_plane/audit-policy.yaml"),
+        )?;
+        let masters = Some("system:masters");
+        for (name, user, group) in [
+            ("kubeconfig", "administrator", masters),
+            (
+                "controllers.kubeconfig",
+                "system:kube-controller-manager",
+                None,
+            ),
+            ("scheduler.kubeconfig", "system:kube-scheduler", None),
+            // The fake kubelet of all nodes at once; no kubelet's own identity would do.
+            ("kwok.kubeconfig", "kwok", masters),
+        ] {
+            let pair = self.authority.client(user, group)?;
+            let path = self.folder().join(name);
+            let credential = Credential::Certificate(&pair);
+            kubeconfig::write(
+                &path,
+                &self.server,
+                self.authority.certificate(),
+                &credential,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn launch(&mut self, part: &str, program: &Program) -> Result<(), ProcessError> {
+        let process = Process::start(part, program, &self.log(part))?;
+        self.processes.push(process);
+        Ok(())
+    }
+
+    /// Returns the URL clients use.
+    async fn start_etcd(&mut self) -> Result<String, ControlPlaneError> {
+        let (clients, peers) = (Port::free()?, Port::free()?);
+        let client_url = format!("http://{}", clients.address());
+        let peer_url = format!("http://{}", peers.address());
+        let program = Program::new(
+            &self.binaries.etcd,
+            [
+                format!("--data-dir={}", self.path("etcd")),
+                format!("--listen-client-urls={client_url}"),
+                format!("--advertise-client-urls={client_url}"),
+                format!("--listen-peer-urls={peer_url}"),
+                format!("--initial-advertise-peer-urls={peer_url}"),
+                format!("--initial-cluster=default={peer_url}"),
+                // Nothing here must survive a power cut.
+                "--unsafe-no-fsync".to_owned(),
+                "--log-level=warn".to_owned(),
+            ],
+        );
+        self.launch("etcd", &program)?;
+        let address = clients.address();
+        self.until_ready("etcd", || async {
+            tokio::net::TcpStream::connect(&address)
+                .await
+                .map(drop)
+                .map_err(|e| e.to_string())
+        })
+        .await?;
+        self.ports.extend([clients, peers]);
+        Ok(client_url)
+    }
+
+    async fn start_api_server(
+        &mut self,
+        etcd: &str,
+        port: u16,
+        options: &Options,
+    ) -> Result<(), ControlPlaneError> {
+        let mut arguments = vec![
+            format!("--etcd-servers={etcd}"),
+            "--bind-address=127.0.0.1".to_owned(),
+            format!("--secure-port={port}"),
+            format!("--cert-dir={}", self.path("apiserver")),
+            format!("--tls-cert-file={}", self.path("server.crt")),
+            format!("--tls-private-key-file={}", self.path("server.key")),
+            format!("--client-ca-file={}", self.path("ca.crt")),
+            format!("--service-account-key-file={}", self.path("tokens.pub")),
+            format!(
+                "--service-account-signing-key-file={}",
+                self.path("tokens.key")
+            ),
+            "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+            "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
+            "--authorization-mode=RBAC".to_owned(),
+            "--allow-privileged".to_owned(),
+            "--enable-admission-plugins=NodeRestriction".to_owned(),
+            format!("--audit-policy-file={}", self.path("audit-policy.yaml")),
+            format!("--audit-log-path={}", self.path("audit.log")),
+            "--audit-log-format=json".to_owned(),
+        ];
+        if !options.policy_api {
+            let off = ["v1", "v1beta1"].map(|version| {
+                let group = format!("admissionregistration.k8s.io/{version}");
+                format!(
+                    "{group}/validatingadmissionpolicies=false,{group}/validatingadmissionpolicybindings=false"
+                )
+            });
+            arguments.push(format!("--runtime-config={}", off.join(",")));
+        }
+        let program = Program::new(&self.binaries.api_server, arguments);
+        self.launch("kube-apiserver", &program)?;
+        let client = self.administrator().await?;
+        self.until_ready("kube-apiserver", || {
+            let client = client.clone();
+            async move {
+                let request = http::Request::get("/readyz").body(Vec::new());
+                let request = request.map_err(|error| error.to_string())?;
+                client
+                    .request_text(request)
+                    .await
+                    .map(drop)
+                    .map_err(|error| error.to_string())
+            }
+        })
+        .await
+    }
+
+    fn start_companions(&mut self) -> Result<(), ControlPlaneError> {
+        let controllers = Program::new(
+            &self.binaries.controllers,
+            [
+                format!("--kubeconfig={}", self.path("controllers.kubeconfig")),
+                format!(
+                    "--service-account-private-key-file={}",
+                    self.path("tokens.key")
+                ),
+                format!("--root-ca-file={}", self.path("ca.crt")),
+                format!("--cert-dir={}", self.path("controllers")),
+                "--use-service-account-credentials".to_owned(),
+                "--leader-elect=false".to_owned(),
+                "--secure-port=0".to_owned(),
+                // Its own throttle would be what a benchmark measures.
+                "--kube-api-qps=200".to_owned(),
+                "--kube-api-burst=400".to_owned(),
+            ],
+        );
+        self.launch("kube-controller-manager", &controllers)?;
+        let scheduler = Program::new(
+            &self.binaries.scheduler,
+            [
+                format!("--kubeconfig={}", self.path("scheduler.kubeconfig")),
+                "--leader-elect=false".to_owned(),
+                "--secure-port=0".to_owned(),
+                "--kube-api-qps=200".to_owned(),
+                "--kube-api-burst=400".to_owned(),
+            ],
+        );
+        self.launch("kube-scheduler", &scheduler)?;
+        let kwok = fake_node::program(&self.binaries.kwok, &self.folder().join("kwok.kubeconfig"))?;
+        Ok(self.launch("kwok", &kwok)?)
+    }
+
+    /// Until it exists, no pod is admitted: the controller manager makes it.
+    async fn default_service_account(&self, client: Client) -> Result<(), ControlPlaneError> {
+        let accounts: Api<ServiceAccount> = Api::namespaced(client, "default");
+        let exists = kube::runtime::wait::await_condition(
+            accounts,
+            "default",
+            |account: Option<&ServiceAccount>| account.is_some(),
+        );
+        let last = match tokio::time::timeout(PATIENCE, exists).await {
+            Ok(Ok(_)) => return Ok(()),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "there is no ServiceAccount `default`".to_owned(),
+        };
+        let part = "kube-controller-manager";
+        Err(ControlPlaneError::NotReady {
+            part,
+            last,
+            log: self.log(part),
+        })
+    }
+
+    async fn until_ready<F, A>(
+        &mut self,
+        part: &'static str,
+        ask: F,
+    ) -> Result<(), ControlPlaneError>
+    where
+        F: Fn() -> A,
+        A: Future<Output = Result<(), String>>,
+    {
+        let deadline = Instant::now() + PATIENCE;
+        let mut turn = tokio::time::interval(ASK_EVERY);
+        loop {
+            turn.tick().await;
+            self.check()?;
+            match tokio::time::timeout(Duration::from_secs(5), ask()).await {
+                Ok(Ok(())) => return Ok(()),
+                answer if Instant::now() >= deadline => {
+                    let last = match answer {
+                        Ok(Err(last)) => last,
+                        _ => "no answer".to_owned(),
+                    };
+                    return Err(ControlPlaneError::NotReady {
+                        part,
+                        last,
+                        log: self.log(part),
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! Sandgate on a control plane, as a chart would install it: manifests, then the real binaries, each
+//! as itself and never as an administrator (X-017). Does I/O.
+
+mod layers;
+
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+};
+use kube::api::{DynamicObject, PostParams};
+use kube::runtime::wait::await_condition;
+use kube::{Api, Client};
+use sandgate_shared::names;
+use sandgate_shared::render::{Installation as Names, WebhookEndpoint};
+use serde_json::{Value, json};
+
+pub use layers::Layers;
+
+use crate::control_plane::{ControlPlane, PATIENCE};
+use crate::folders::{self, FolderError};
+use crate::identity::{EDITORS, IdentityError, TokenFile};
+use crate::kubeconfig::{self, Credential, KubeconfigError};
+use crate::manifests::{self, ManifestError};
+use crate::own_binaries::{NotBuilt, OwnBinaries};
+use crate::ports::{Port, PortError};
+use crate::process::{ProcessError, Program};
+use crate::service::{Service, ServiceError};
+
+/// Until the API server judges by the webhook it is asked this often: its informers tell nobody.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+
+/// Why Sandgate does not stand on the control plane.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallationError {
+    /// A binary of ours is missing.
+    #[error(transparent)]
+    NotBuilt(#[from] NotBuilt),
+    /// A manifest was refused.
+    #[error(transparent)]
+    Manifests(#[from] ManifestError),
+    /// No port.
+    #[error(transparent)]
+    Port(#[from] PortError),
+    /// No folder.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// No client.
+    #[error(transparent)]
+    Kubeconfig(#[from] KubeconfigError),
+    /// No token.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// A process of ours did not start.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// A process of ours is not ready.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// Nobody wrote the `caBundle`.
+    #[error("the controller put no caBundle into the {kind}; its log is {}", log.display())]
+    NoCaBundle {
+        /// Which configuration.
+        kind: &'static str,
+        /// Where the controller's log is.
+        log: PathBuf,
+    },
+    /// The API server does not judge by the webhook.
+    #[error("the API server does not judge by the webhook: {0}")]
+    NotJudged(String),
+    /// The thread that keeps tokens is gone.
+    #[error("failed to start a background thread")]
+    Background(#[from] io::Error),
+}
+
+/// What differs between installations.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which of the layers that judge are put in place.
+    pub layers: Layers,
+    /// Whether our processes are started, too.
+    pub start: bool,
+    /// Our binaries; those [`OwnBinaries::find`] finds if `None`.
+    pub own: Option<OwnBinaries>,
+    /// Further arguments of every controller.
+    pub controller_arguments: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            layers: Layers::default(),
+            start: true,
+            own: None,
+            controller_arguments: Vec::new(),
+        }
+    }
+}
+
+/// A controller and what it acts as.
+#[derive(Debug)]
+pub struct Controller {
+    /// Its process.
+    pub service: Service,
+    /// Where it writes the webhook's certificate.
+    pub tls_folder: PathBuf,
+    _token: TokenFile,
+}
+
+/// Sandgate as installed, with its processes.
+#[derive(Debug)]
+pub struct Installation {
+    /// The first controller, whose certificates the webhook serves.
+    pub controller: Option<Controller>,
+    /// The webhook.
+    pub webhook: Option<Service>,
+    names: Names,
+    webhook_port: Port,
+    options: Options,
+}
+
+impl Installation {
+    /// Puts all of it onto `plane` and waits until a write is really judged.
+    pub async fn install(
+        plane: &ControlPlane,
+        options: Options,
+    ) -> Result<Self, InstallationError> {
+        let webhook_port = Port::free()?;
+        let names = Names {
+            webhook: WebhookEndpoint::Url(format!("https://{}", webhook_port.address())),
+            ..Names::default()
+        };
+        let client = plane.administrator().await?;
+        let served = plane.serves_policies();
+        manifests::apply(&client, &options.layers.manifests(&names, served)).await?;
+        manifests::apply(&client, &editors()).await?;
+        let mut this = Self {
+            controller: None,
+            webhook: None,
+            names,
+            webhook_port,
+            options,
+        };
+        if this.options.start {
+            this.controller = Some(
+                this.another_controller(plane, "sandgate-controller-0")
+                    .await?,
+            );
+            this.webhook = this.start_webhook(plane)?;
+            this.until_it_judges(&client).await?;
+        }
+        Ok(this)
+    }
+
+    /// `https://127.0.0.1:<port>`, where the webhook listens.
+    pub fn webhook_url(&self) -> String {
+        format!("https://{}", self.webhook_port.address())
+    }
+
+    /// Starts one more controller beside those there are; `pod` names it and its placeholder pod.
+    pub async fn another_controller(
+        &self,
+        plane: &ControlPlane,
+        pod: &str,
+    ) -> Result<Controller, InstallationError> {
+        let folder = plane.folder();
+        let tls_folder = folder.join(format!("{pod}.tls"));
+        folders::make(&tls_folder)?;
+        let client = plane.administrator().await?;
+        let (namespace, account) = (&self.names.namespace, &self.names.service_account);
+        let bearer = (namespace.as_str(), account.as_str(), pod);
+        let file = folder.join(format!("{pod}.token"));
+        let token = TokenFile::keep(&client, &plane.kubeconfig(), bearer, &file).await?;
+        let kubeconfig = folder.join(format!("{pod}.kubeconfig"));
+        let credential = Credential::TokenFile(token.path());
+        kubeconfig::write(&kubeconfig, plane.server(), plane.authority(), &credential)?;
+        let health = Port::free()?;
+        let mut arguments = vec![
+            format!("--release={}", self.names.release),
+            format!("--namespace={namespace}"),
+            format!("--service-account={account}"),
+            format!("--tls-dir={}", tls_folder.display()),
+            format!("--health-listen={}", health.address()),
+            format!("--identity={pod}"),
+            format!("--kubeconfig={}", kubeconfig.display()),
+        ];
+        arguments.extend(self.options.controller_arguments.iter().cloned());
+        let program = Program::new(&self.own()?.controller, arguments);
+        let log = folder.join(format!("{pod}.log"));
+        let service = Service::start_new(pod, program, &log, health)?;
+        Ok(Controller {
+            service,
+            tls_folder,
+            _token: token,
+        })
+    }
+
+    fn own(&self) -> Result<OwnBinaries, NotBuilt> {
+        self.options.own.clone().map_or_else(OwnBinaries::find, Ok)
+    }
+
+    fn start_webhook(&self, plane: &ControlPlane) -> Result<Option<Service>, InstallationError> {
+        let Some(controller) = self
+            .controller
+            .as_ref()
+            .filter(|_| self.options.layers.webhook)
+        else {
+            return Ok(None);
+        };
+        let health = Port::free()?;
+        let program = Program::new(
+            &self.own()?.webhook,
+            [
+                format!("--listen={}", self.webhook_port.address()),
+                format!("--health-listen={}", health.address()),
+                format!("--tls-dir={}", controller.tls_folder.display()),
+                format!("--operator-username={}", self.names.identity().username),
+                format!(
+                    "--require-pod-bound-token={}",
+                    self.names.require_pod_bound_token
+                ),
+            ],
+        );
+        let log = plane.folder().join("sandgate-webhook.log");
+        Ok(Some(Service::start_new(
+            "sandgate-webhook",
+            program,
+            &log,
+            health,
+        )?))
+    }
+
+    /// Ready processes, both `caBundle`s, a bad write refused by us and a good one admitted.
+    async fn until_it_judges(&mut self, client: &Client) -> Result<(), InstallationError> {
+        let log = match &mut self.controller {
+            Some(controller) => {
+                controller.service.answers("/readyz", PATIENCE).await?;
+                controller.service.log().to_owned()
+            }
+            None => return Ok(()),
+        };
+        let Some(webhook) = &mut self.webhook else {
+            return Ok(());
+        };
+        webhook.answers("/readyz", PATIENCE).await?;
+        let name = names::webhook_configuration(&self.names.release);
+        let mutating = await_condition(
+            Api::<MutatingWebhookConfiguration>::all(client.clone()),
+            &name,
+            |live: Option<&MutatingWebhookConfiguration>| {
+                let hooks = live
+                    .and_then(|live| live.webhooks.as_deref())
+                    .unwrap_or_default();
+                hooks
+                    .iter()
+                    .all(|hook| hook.client_config.ca_bundle.is_some())
+                    && !hooks.is_empty()
+            },
+        );
+        within_patience(mutating, "MutatingWebhookConfiguration", &log).await?;
+        let validating = await_condition(
+            Api::<ValidatingWebhookConfiguration>::all(client.clone()),
+            &name,
+            |live: Option<&ValidatingWebhookConfiguration>| {
+                let hooks = live
+                    .and_then(|live| live.webhooks.as_deref())
+                    .unwrap_or_default();
+                hooks
+                    .iter()
+                    .all(|hook| hook.client_config.ca_bundle.is_some())
+                    && !hooks.is_empty()
+            },
+        );
+        within_patience(validating, "ValidatingWebhookConfiguration", &log).await?;
+        until_judged(client).await
+    }
+}
+
+async fn within_patience<T>(
+    condition: impl Future<Output = Result<T, kube::runtime::wait::Error>>,
+    kind: &'static str,
+    log: &std::path::Path,
+) -> Result<(), InstallationError> {
+    match tokio::time::timeout(PATIENCE, condition).await {
+        Ok(Ok(_)) => Ok(()),
+        _ => Err(InstallationError::NoCaBundle {
+            kind,
+            log: log.to_owned(),
+        }),
+    }
+}
+
+/// Asks by dry run until a broken class is refused by our webhook and a sound one passes both.
+async fn until_judged(client: &Client) -> Result<(), InstallationError> {
+    let class = |image: &str| {
+        json!({
+            "apiVersion": format!("{}/{}", names::GROUP, names::VERSION),
+            "kind": "SandboxClass",
+            "metadata": { "name": "is-anybody-there" },
+            "spec": { "image": image },
+        })
+    };
+    let ours = format!(".{}\" denied the request", names::GROUP);
+    let deadline = Instant::now() + PATIENCE;
+    let mut turn = tokio::time::interval(ASK_EVERY);
+    loop {
+        turn.tick().await;
+        let refusal = dry_run(client, &class("")).await?;
+        let good = dry_run(client, &class("registry.example/sandbox:1")).await?;
+        let last = match (refusal, good) {
+            (Some(refusal), None) if refusal.contains(&ours) => return Ok(()),
+            (Some(refusal), None) => {
+                format!("a class without an image was refused with: {refusal}")
+            }
+            (_, Some(refusal)) => format!("a sound class was refused with: {refusal}"),
+            (None, None) => "a class without an image was admitted".to_owned(),
+        };
+        if Instant::now() >= deadline {
+            return Err(InstallationError::NotJudged(last));
+        }
+    }
+}
+
+/// The refusal of a dry-run create, or nothing if it was admitted.
+async fn dry_run(client: &Client, manifest: &Value) -> Result<Option<String>, InstallationError> {
+    let resource = manifests::resource_of(manifest)?;
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), "default", &resource);
+    let object = serde_json::from_value(manifest.clone()).map_err(io::Error::other)?;
+    let how = PostParams {
+        dry_run: true,
+        ..PostParams::default()
+    };
+    match api.create(&how, &object).await {
+        Ok(_) => Ok(None),
+        Err(kube::Error::Api(status)) => Ok(Some(status.message)),
+        Err(error) => Ok(Some(error.to_string())),
+    }
+}
+
+/// What [`crate::identity::Identity::User`] may do: write all of Sandgate's kinds, so that only
+/// admission stands between.
+fn editors() -> [Value; 2] {
+    let api = "rbac.authorization.k8s.io";
+    [
+        json!({
+            "apiVersion": format!("{api}/v1"),
+            "kind": "ClusterRole",
+            "metadata": { "name": "sandgate-e2e-editors" },
+            "rules": [
+                { "apiGroups": [names::GROUP], "resources": ["*"], "verbs": ["*"] },
+            ],
+        }),
+        json!({
+            "apiVersion": format!("{api}/v1"),
+            "kind": "ClusterRoleBinding",
+            "metadata": { "name": "sandgate-e2e-editors" },
+            "roleRef": { "apiGroup": api, "kind": "ClusterRole", "name": "sandgate-e2e-editors" },
+            "subjects": [{ "apiGroup": api, "kind": "Group", "name": EDITORS }],
+        }),
+    ]
+}

@@ -1,0 +1,284 @@
+//! Child processes that cannot outlive us: killed when dropped, and by the kernel when we are
+//! killed. Does I/O.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::LazyLock;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+/// Why a process did not start, or is no more.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    /// The system refused to start it.
+    #[error("failed to start {name}")]
+    Start {
+        /// What was started.
+        name: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// It ended though it should run on.
+    #[error("{name} ended ({status}); the end of its log {}:\n{tail}", log.display())]
+    Ended {
+        /// What was started.
+        name: String,
+        /// How it ended.
+        status: ExitStatus,
+        /// Where its whole log is.
+        log: PathBuf,
+        /// The last lines of it.
+        tail: String,
+    },
+    /// It ended because it had no room to write.
+    #[error("{name} ended because the disk is full: free some space and start again")]
+    DiskFull {
+        /// What was started.
+        name: String,
+    },
+}
+
+/// A running child.
+#[derive(Debug)]
+pub struct Process {
+    name: String,
+    child: Child,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts `program` with its output appended to `log`.
+    pub fn start(name: &str, program: &Program, log: &Path) -> Result<Self, ProcessError> {
+        let failed = |source| ProcessError::Start {
+            name: name.to_owned(),
+            source,
+        };
+        let output = File::options()
+            .create(true)
+            .append(true)
+            .open(log)
+            .map_err(failed)?;
+        let mut command = program.command();
+        command
+            .stdin(Stdio::null())
+            .stdout(output.try_clone().map_err(failed)?)
+            .stderr(output);
+        let child = spawn(command).map_err(failed)?;
+        Ok(Self {
+            name: name.to_owned(),
+            child,
+            log: log.to_owned(),
+        })
+    }
+
+    /// An error with the end of the log if it has ended.
+    pub fn check(&mut self) -> Result<(), ProcessError> {
+        let name = self.name.clone();
+        let Some(status) = self
+            .child
+            .try_wait()
+            .map_err(|source| ProcessError::Start {
+                name: name.clone(),
+                source,
+            })?
+        else {
+            return Ok(());
+        };
+        let tail = tail(&self.log, 15);
+        if disk_is_full(&tail) {
+            return Err(ProcessError::DiskFull { name });
+        }
+        Err(ProcessError::Ended {
+            name,
+            status,
+            log: self.log.clone(),
+            tail,
+        })
+    }
+
+    /// Whether it still runs.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Kills it as a power cut would, and waits until it is gone.
+    pub fn kill(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+
+    /// Asks it to end (SIGTERM) and waits until it has.
+    pub fn stop(&mut self) -> Result<ExitStatus, ProcessError> {
+        let failed = |source| ProcessError::Start {
+            name: format!("kill -TERM {}", self.name),
+            source,
+        };
+        Command::new("kill")
+            .args(["-TERM", &self.child.id().to_string()])
+            .status()
+            .map_err(failed)?;
+        self.child.wait().map_err(failed)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The binary.
+    pub path: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+}
+
+impl Program {
+    /// `path` with `arguments`.
+    pub fn new<S: Into<String>>(path: &Path, arguments: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            path: path.to_owned(),
+            arguments: arguments.into_iter().map(Into::into).collect(),
+        }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = bound_to_us(&self.path);
+        command.args(&self.arguments);
+        command
+    }
+}
+
+/// A command that the kernel kills when we die, where the system has `setpriv` (Linux). It must be
+/// started through [`spawn`].
+pub fn bound_to_us(path: &Path) -> Command {
+    static HAVE_SETPRIV: LazyLock<bool> = LazyLock::new(|| {
+        Command::new("setpriv")
+            .args(["--pdeathsig", "KILL", "true"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    });
+    if !*HAVE_SETPRIV {
+        return Command::new(path);
+    }
+    let mut command = Command::new("setpriv");
+    // A group of its own: Ctrl-C in the terminal reaches us alone, and we end the children in order.
+    command
+        .args(["--pdeathsig", "KILL", "--"])
+        .arg(path)
+        .process_group(0);
+    command
+}
+
+/// Starts `command` from the one thread that lives as long as we do: the kernel sends the death
+/// signal when the *thread* that started the child ends, and a test's threads come and go.
+pub fn spawn(command: Command) -> io::Result<Child> {
+    type Request = (Command, Sender<io::Result<Child>>);
+    static SPAWNER: LazyLock<Sender<Request>> = LazyLock::new(|| {
+        let (requests, inbox): (Sender<Request>, Receiver<Request>) = channel();
+        thread::spawn(move || {
+            for (mut command, answer) in inbox {
+                drop(answer.send(command.spawn()));
+            }
+        });
+        requests
+    });
+    let gone = || io::Error::other("the thread that starts processes is gone");
+    let (answer, child) = channel();
+    SPAWNER.send((command, answer)).map_err(|_| gone())?;
+    child.recv().map_err(|_| gone())?
+}
+
+/// Whether a program's output says that the disk is full.
+pub fn disk_is_full(output: &str) -> bool {
+    output
+        .to_ascii_lowercase()
+        .contains("no space left on device")
+}
+
+/// The last `lines` lines of a file, or nothing if it cannot be read.
+pub fn tail(path: &Path, lines: usize) -> String {
+    let text = fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let text = text.unwrap_or_default();
+    let all: Vec<&str> = text.lines().collect();
+    all.get(all.len().saturating_sub(lines)..)
+        .unwrap_or_default()
+        .join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Program {
+        Program::new(Path::new("/bin/sh"), ["-c", script])
+    }
+
+    #[test]
+    fn a_process_that_ends_says_how_and_shows_the_end_of_its_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let mut process = Process::start("teller", &shell("echo goodbye; exit 3"), &log).unwrap();
+        process.child.wait().unwrap();
+        let error = process.check().unwrap_err().to_string();
+        assert!(
+            error.contains("teller ended") && error.contains('3'),
+            "{error}"
+        );
+        assert!(error.contains("goodbye"), "{error}");
+    }
+
+    #[test]
+    fn a_process_that_ran_out_of_disk_says_so_in_one_sentence() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let script = "echo 'panic: write: no space left on device'; exit 2";
+        let mut process = Process::start("etcd", &shell(script), &log).unwrap();
+        process.child.wait().unwrap();
+        let error = process.check().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "etcd ended because the disk is full: free some space and start again"
+        );
+    }
+
+    #[test]
+    fn a_dropped_process_is_gone_and_a_stopped_one_may_say_goodbye() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let sleeper = Process::start("sleeper", &shell("exec sleep 1000"), &log).unwrap();
+        let id = sleeper.id();
+        drop(sleeper);
+        assert!(
+            !Command::new("kill")
+                .args(["-0", &id.to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
+
+        // The shell reads from a pipe nobody writes to, after telling that its trap is set.
+        let script = "trap 'echo bye; exit 0' TERM; echo set; while :; do sleep 0.01; done";
+        let mut polite = Process::start("polite", &shell(script), &log).unwrap();
+        while !tail(&log, 1).contains("set") {
+            thread::yield_now();
+        }
+        assert!(polite.stop().unwrap().success());
+        assert_eq!(tail(&log, 1), "bye");
+    }
+}
