@@ -1,1 +1,66 @@
-fn main() {}
+//! What a developer runs: `cargo xtask up | test | generate | trace`.
+
+mod generate;
+mod test;
+mod tools;
+mod trace;
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Parser, Subcommand};
+
+/// Developer commands of Sandgate.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run all tests: quick ones, then those on a real API server.
+    Test {
+        /// Also what takes long: many seeds, soaks, matrices.
+        #[arg(long)]
+        long: bool,
+    },
+    /// Write what comes out of the types and the rule table: manifests and docs.
+    Generate {
+        /// Write nothing; fail if something on disk differs.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Write which requirement is proved by which test.
+    Trace {
+        /// Write nothing; fail if the page on disk differs, or a proof did not pass.
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    std::env::set_current_dir(tools::root()?).context("failed to enter the repository")?;
+    match &arguments.command {
+        Command::Test { long } => wait_for(test::run(*long)),
+        Command::Generate { check } => generate::run(*check),
+        Command::Trace { check } => trace::run(*check),
+    }
+}
+
+fn wait_for(task: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+    tokio::runtime::Runtime::new()
+        .context("failed to start the async runtime")?
+        .block_on(task)
+}

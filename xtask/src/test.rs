@@ -1,0 +1,96 @@
+//! `cargo xtask test`: every tier of tests from a fresh machine, the time each took, and one line at
+//! the end. Does I/O.
+
+mod tier;
+
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, anyhow, bail};
+use sandgate_e2e::own_binaries::{self, OwnBinaries};
+use sandgate_e2e::progress::seconds;
+use sandgate_e2e::{Options, OwnCluster, cluster};
+
+use crate::tools;
+use tier::{CONTROL_PLANE, Outcome, QUICK, SLOW, Tier};
+
+/// Where the logs of a failed run are kept.
+const KEPT_LOGS: &str = "target/e2e-logs";
+
+/// Runs the quick and control-plane tiers, with `long` also the slow one; an error if any test fails.
+pub async fn run(long: bool) -> anyhow::Result<()> {
+    let began = Instant::now();
+    tier::forget_reports()?;
+    tools::ensure_nextest().await?;
+    tools::run_cargo(&["build", "--workspace", "--all-targets"]).await?;
+    heading("built", began);
+
+    let mut outcomes = vec![QUICK.run(&[]).await?];
+    outcomes.extend(
+        on_a_cluster(if long {
+            &[CONTROL_PLANE, SLOW]
+        } else {
+            &[CONTROL_PLANE]
+        })
+        .await?,
+    );
+
+    let words: Vec<String> = outcomes.iter().map(Outcome::to_string).collect();
+    println!(
+        "\n{} · total {}",
+        words.join(" · "),
+        seconds(began.elapsed())
+    );
+    if outcomes.iter().all(Outcome::passed) {
+        Ok(())
+    } else {
+        bail!("tests failed")
+    }
+}
+
+/// Runs tiers one after the other on one cluster, which ends with them.
+async fn on_a_cluster(tiers: &[Tier]) -> anyhow::Result<Vec<Outcome>> {
+    let began = Instant::now();
+    let folder = tools::binaries()?;
+    let mut options = Options::default();
+    options.installation.own = Some(OwnBinaries::within(&folder)?);
+    let own = Box::pin(OwnCluster::start(options))
+        .await
+        .map_err(|failure| anyhow!("{failure}"))?;
+    let announced = own.announce().map_err(|failure| anyhow!("{failure}"))?;
+    heading("control plane and Sandgate started", began);
+    let variables = [
+        (cluster::VARIABLE, announced.as_os_str()),
+        (own_binaries::VARIABLE, folder.as_os_str()),
+    ];
+    let mut outcomes = Vec::new();
+    for tier in tiers {
+        outcomes.push(tier.run(&variables).await?);
+    }
+    if !outcomes.iter().all(Outcome::passed) {
+        keep_logs(own.control_plane.folder())?;
+        println!("the logs of the shared cluster are in {KEPT_LOGS}");
+    }
+    Ok(outcomes)
+}
+
+fn heading(what: &str, since: Instant) {
+    println!("── {what} in {}", seconds(since.elapsed()));
+}
+
+/// Copies the logs, and nothing that holds a credential, out of a folder that is about to go.
+fn keep_logs(run: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(KEPT_LOGS).with_context(|| format!("failed to make {KEPT_LOGS}"))?;
+    for entry in run.read_dir().context("failed to list the logs")? {
+        let path = entry.context("failed to list the logs")?.path();
+        if let Some(name) = path
+            .file_name()
+            .filter(|_| path.extension().is_some_and(|it| it == "log"))
+        {
+            fs::copy(&path, Path::new(KEPT_LOGS).join(name))
+                .with_context(|| format!("failed to keep {}", path.display()))?;
+        }
+    }
+    Ok(())
+}
