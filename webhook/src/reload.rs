@@ -56,11 +56,11 @@ impl Reloader {
         }
         match ServingSet::parse(&files) {
             Ok(set) => {
-                let leaf = set.leaf();
-                tracing::info!(leaf = %leaf.fingerprint(), "serving the certificate in the TLS directory");
-                self.metrics.serving_until(leaf.not_after());
+                let leaf = set.leaf().fingerprint().clone();
+                self.metrics.serving_until(set.leaf().not_after());
                 self.resolver.swap(Arc::new(set));
                 self.problem.store(None);
+                tracing::info!(%leaf, "serving the certificate in the TLS directory");
             }
             Err(error) => {
                 self.metrics.reload_failures.inc();
