@@ -8,16 +8,20 @@
 //! | --- | --- |
 //! | `row` | what a rule is |
 //! | `claim`, `class`, `provenance` | the rules |
-//! | `rulebook` | rules compiled, one write judged |
+//! | `rulebook` | one write judged |
+//! | `compiled`, `on_node`, `about_writer` | rules compiled, and run where they stand |
 //! | `bounds`, `defaults` | what the schema itself says, applied to raw JSON |
 
+mod about_writer;
 mod bounds;
 mod claim;
 mod class;
+mod compiled;
 mod defaults;
 mod evaluate;
 mod identity;
 mod json_path;
+mod on_node;
 mod provenance;
 mod row;
 mod rulebook;

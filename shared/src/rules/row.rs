@@ -67,7 +67,7 @@ impl Moment {
 }
 
 /// A place in the object, such as `spec.mounts`; the empty path is the root.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Field names joined by dots.
     pub path: &'static str,

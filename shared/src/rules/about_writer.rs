@@ -1,0 +1,105 @@
+//! The rules about who asks, with the variables the policy has in the API server. Pure.
+
+use std::sync::Arc;
+
+use cel::{Context, Env, Program, Value as Cel};
+use serde_json::{Value, json};
+
+use super::{
+    compiled::{Outcome, Rule, compile},
+    evaluate::{cel_map, cel_value, holds},
+    identity::OperatorIdentity,
+    row::Moment,
+    rulebook::CompileError,
+    verdict::Attempt,
+};
+
+/// The rows of the policy, compiled, with the expression that recognises the operator.
+pub(super) struct WriterRules {
+    operator: Program,
+    rules: Vec<Arc<Rule>>,
+}
+
+impl WriterRules {
+    pub(super) fn new(
+        identity: &OperatorIdentity,
+        rules: Vec<Arc<Rule>>,
+    ) -> Result<Self, CompileError> {
+        let operator = compile("operator", &identity.expression()?)?;
+        Ok(Self { operator, rules })
+    }
+
+    /// Takes the rule `id` out.
+    pub(super) fn drop_rule(&mut self, id: &str) {
+        self.rules.retain(|rule| rule.row.id != id);
+    }
+
+    /// Runs what applies.
+    pub(super) fn judge(
+        &self,
+        attempt: &Attempt<'_>,
+        env: &Arc<Env>,
+        operator: &str,
+        outcome: &mut Outcome,
+    ) {
+        // Without a spec nothing can be said of it; the schema refuses that object.
+        let readable = attempt.object.get("spec").is_some_and(Value::is_object);
+        let applies = |rule: &&Arc<Rule>| {
+            let row = rule.row;
+            row.subjects.contains(&attempt.subject)
+                && row.moment.covers(attempt.operation, attempt.subresource)
+                && (readable || row.moment == Moment::StatusChange)
+        };
+        let mut rules = self.rules.iter().filter(applies).peekable();
+        if rules.peek().is_none() {
+            return;
+        }
+        match self.asking(attempt, env) {
+            Ok(context) => {
+                for rule in rules {
+                    rule.run(&context, || rule.row.field.to_owned(), operator, outcome);
+                }
+            }
+            Err(fault) => outcome.faults.push(format!("operator: {fault}")),
+        }
+    }
+
+    fn asking(&self, attempt: &Attempt<'_>, env: &Arc<Env>) -> Result<Context<'_, '_>, String> {
+        let user_info = if attempt.user_info.is_object() {
+            cel_value(attempt.user_info)
+        } else {
+            cel_value(&json!({}))
+        };
+        let mut context = Context::with_env(Arc::clone(env));
+        let operation = Cel::String(Arc::new(attempt.operation.as_str().to_owned()));
+        let request = cel_map([("userInfo", user_info), ("operation", operation)]);
+        context.add_variable_from_value("request", request);
+        context.add_variable_from_value("object", spec_of(attempt.object));
+        let old_object = attempt.old_object.map_or(Cel::Null, spec_of);
+        context.add_variable_from_value("oldObject", old_object);
+        let operator = holds(&self.operator, &context)?;
+        context.add_variable_from_value("variables", cel_map([("operator", Cel::Bool(operator))]));
+        Ok(context)
+    }
+}
+
+/// Of an object these rules read the spec alone (a test holds them to it); managed fields and the
+/// rest need not be converted.
+fn spec_of(object: &Value) -> Cel {
+    cel_map(object.get("spec").map(|spec| ("spec", cel_value(spec))))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::{Layer, table};
+
+    // Proves: P-002, P-003
+    #[test]
+    fn rules_about_the_writer_read_nothing_of_an_object_but_its_spec() {
+        for row in table().filter(|row| row.layer == Layer::Policy) {
+            for part in row.expression.split("bject.").skip(1) {
+                assert!(part.starts_with("spec"), "{} reads object.{part}", row.id);
+            }
+        }
+    }
+}
