@@ -150,7 +150,7 @@ impl ApiServer {
     ) -> Result<DynamicObject, CallError> {
         let api = self.objects(kind, namespace);
         let params = PostParams {
-            field_manager: manager(),
+            field_manager: Some(manager()),
             ..PostParams::default()
         };
         self.call(Verb::Create, kind, None, api.create(&params, object))
@@ -165,7 +165,7 @@ impl ApiServer {
     ) -> Result<DynamicObject, CallError> {
         let api = self.objects(place.kind, place.namespace);
         let params = PostParams {
-            field_manager: manager(),
+            field_manager: Some(manager()),
             ..PostParams::default()
         };
         let standing = object.metadata.resource_version.as_deref();
@@ -182,7 +182,7 @@ impl ApiServer {
         let api = self.objects(place.kind, place.namespace);
         let params = PostParams {
             dry_run: true,
-            field_manager: manager(),
+            field_manager: Some(manager()),
         };
         self.call(
             Verb::DryRun,
@@ -201,7 +201,7 @@ impl ApiServer {
     ) -> Result<DynamicObject, CallError> {
         let api = self.objects(place.kind, place.namespace);
         let params = PatchParams {
-            field_manager: manager(),
+            field_manager: Some(manager()),
             ..PatchParams::default()
         };
         let standing = patch
@@ -210,23 +210,6 @@ impl ApiServer {
         let patch = Patch::Merge(patch);
         let patched = api.patch_status(place.name, &params, &patch);
         self.call(Verb::Patch, place.kind, standing, patched).await
-    }
-
-    /// JSON merge patch.
-    pub async fn merge(&self, place: Place<'_>, patch: &Value) -> Result<DynamicObject, CallError> {
-        let api = self.objects(place.kind, place.namespace);
-        let params = PatchParams {
-            field_manager: manager(),
-            ..PatchParams::default()
-        };
-        let patch = Patch::Merge(patch);
-        self.call(
-            Verb::Patch,
-            place.kind,
-            None,
-            api.patch(place.name, &params, &patch),
-        )
-        .await
     }
 
     /// Server-side apply as `field_manager`, for the fields of an object that others write too.
@@ -299,7 +282,7 @@ impl ApiServer {
         let outcome = match &result {
             Ok(value) => on_success(value),
             Err(error) if error.is_not_found() => Outcome::NotFound,
-            Err(error) if error.is_conflict() => Outcome::Conflict,
+            Err(error) if error.is_conflict() || error.is_already_exists() => Outcome::Conflict,
             Err(CallError::Refused(_)) => Outcome::Refused,
             Err(_) => Outcome::Unanswered,
         };
@@ -317,8 +300,8 @@ impl std::fmt::Debug for ApiServer {
     }
 }
 
-fn manager() -> Option<String> {
-    Some(names::MANAGER_CONTROLLER.to_owned())
+fn manager() -> String {
+    names::MANAGER_CONTROLLER.to_owned()
 }
 
 /// A client that never repeats a request by itself: the back-off of the queue, the lease's deadline

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use futures::{Stream, StreamExt as _};
 use kube::core::DynamicObject;
 use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::{self, watch_object};
+use kube::runtime::watcher::watch_object;
 use sandgate_certs::directory::{DirectoryError, TlsDirectory, next_files};
 use sandgate_certs::issue::{self, IssueError, Lifetimes};
 use sandgate_certs::plan::plan;
@@ -24,6 +24,7 @@ use sandgate_shared::names;
 use tokio::sync::watch;
 
 use crate::api_server::{ApiServer, CallError, Place};
+use crate::cause::{self, Chain};
 use crate::kind::Kind;
 use crate::leader::Leadership;
 use crate::metrics::Metrics;
@@ -128,15 +129,15 @@ impl Certificates {
                 Ok(()) => TICK,
                 Err(error) => {
                     self.metrics.certificates_failed();
-                    let error = &error as &dyn std::error::Error;
-                    tracing::warn!(error, "the certificates are looked after again soon");
+                    let error = Chain(&error);
+                    tracing::warn!(%error, "the certificates are looked after again soon");
                     REPEAT
                 }
             };
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 Some(()) = changes.next() => {}
-                changed = leadership.changed() => if changed.is_err() { return },
+                told = leadership.changed() => if told.is_err() { return },
             }
         }
     }
@@ -299,7 +300,11 @@ impl Certificates {
             std::future::ready(match seen {
                 Ok(_) => Some(()),
                 Err(error) => {
-                    note(&error);
+                    let error = cause::of_watch(&error);
+                    tracing::info!(
+                        error,
+                        "a watch of the certificates broke and is started again"
+                    );
                     None
                 }
             })
@@ -309,14 +314,6 @@ impl Certificates {
     fn secret_place(&self) -> Place<'_> {
         Place::namespaced(Kind::Secret, &self.namespace, &self.secret)
     }
-}
-
-fn note(error: &watcher::Error) {
-    let error = error as &dyn std::error::Error;
-    tracing::info!(
-        error,
-        "a watch of the certificates broke and is started again"
-    );
 }
 
 fn failed(action: &'static str, place: Place<'_>, source: CallError) -> CertificatesError {

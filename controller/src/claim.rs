@@ -8,6 +8,7 @@ use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::api::{ClaimPhase, SandboxClaim, SandboxClaimStatus};
 
 use crate::api_server::ApiServer;
+use crate::cause::Chain;
 use crate::metrics::{Metrics, Reconciled};
 use crate::queue::Next;
 use crate::watch::{Key, Watches};
@@ -93,8 +94,8 @@ impl Reconciler {
             }
             Err(error) => {
                 self.metrics.reconciled(Reconciled::Retried);
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(%claim, error, "a claim is tried again");
+                let error = Chain(&error);
+                tracing::warn!(%claim, %error, "a claim is tried again");
                 Next::Retry
             }
         }

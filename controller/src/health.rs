@@ -15,6 +15,7 @@ use axum::routing::get;
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 
+use crate::cause::Chain;
 use crate::metrics::exposition;
 use crate::watch::Watches;
 
@@ -51,7 +52,7 @@ pub async fn serve(listener: TcpListener, watches: Arc<Watches>, registry: Arc<R
     // Ends only on an error of accept that cannot be survived; the caller treats that as fatal.
     if let Err(error) = axum::serve(listener, router).await {
         tracing::error!(
-            error = &error as &dyn std::error::Error,
+            error = %Chain(&error),
             "the health port is closed"
         );
     }

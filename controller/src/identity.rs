@@ -9,6 +9,7 @@ use kube::core::DynamicObject;
 use serde_json::json;
 
 use crate::api_server::{ApiServer, CallError};
+use crate::cause::Chain;
 use crate::kind::Kind;
 
 /// What admission looks for in the operator's user.
@@ -24,8 +25,8 @@ pub async fn check(api: &ApiServer, expected: &str, pod_bound: bool) {
             }
         }
         Err(error) => {
-            let error = &error as &dyn std::error::Error;
-            tracing::info!(error, "could not ask the API server who we are");
+            let error = Chain(&error);
+            tracing::info!(%error, "could not ask the API server who we are");
         }
     }
 }

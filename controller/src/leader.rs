@@ -92,6 +92,7 @@ impl Record {
     }
 
     /// The record after its holder gave it up.
+    #[must_use]
     pub fn released(&self, now: Timestamp) -> Self {
         Self {
             holder: None,

@@ -11,6 +11,7 @@
 //! decided in [`claim::plan`], which can reach no client.
 
 pub mod api_server;
+pub mod cause;
 pub mod certificates;
 pub mod claim;
 pub mod flags;

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 /// First wait after a failure; it doubles with each further one.
 pub const BACK_OFF_FIRST: Duration = Duration::from_millis(200);
 /// Longest wait after a failure.
-pub const BACK_OFF_LONGEST: Duration = Duration::from_secs(60);
+pub const BACK_OFF_LONGEST: Duration = Duration::from_mins(1);
 
 /// What becomes of a key whose work is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

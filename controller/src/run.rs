@@ -12,6 +12,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::api_server::{self, ApiServer};
+use crate::cause::Chain;
 use crate::certificates::Certificates;
 use crate::claim::Reconciler;
 use crate::flags::Flags;
@@ -98,9 +99,8 @@ pub async fn run(flags: Flags, shutdown: CancellationToken) -> Result<(), RunErr
         Some(part) = parts.join_next() => Err(RunError::Part(part.err())),
     };
     if let Ok(Err(error)) = tokio::time::timeout(RELEASE_WITHIN, elector.release()).await {
-        let error = &error as &dyn std::error::Error;
-        tracing::warn!(
-            error,
+        let error = Chain(&error);
+        tracing::warn!(%error,
             "the Lease was not given up; others wait until it runs out"
         );
     }

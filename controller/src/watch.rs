@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::api_server::ApiServer;
+use crate::cause::{self, Chain};
 use crate::metrics::Metrics;
 use crate::queue::Queue;
 
@@ -112,7 +113,7 @@ async fn follow(source: Source, watches: Arc<Watches>, api: ApiServer, metrics: 
                     metrics.undecodable(source.kind());
                     tracing::warn!(
                         kind = source.kind().as_str(),
-                        error = &error as &dyn std::error::Error,
+                        error = %Chain(&error),
                         "an object was passed over"
                     );
                     BTreeSet::new()
@@ -128,13 +129,15 @@ async fn follow(source: Source, watches: Arc<Watches>, api: ApiServer, metrics: 
                 metrics.watch_failed(source.kind());
                 tracing::info!(
                     kind = source.kind().as_str(),
-                    error = &error as &dyn std::error::Error,
+                    error = cause::of_watch(&error),
                     "a watch broke and is started again"
                 );
                 continue;
             }
         };
-        concerned.into_iter().for_each(|claim| queue.push(claim));
+        for claim in concerned {
+            queue.push(claim);
+        }
         metrics.queued(queue.len());
         if source == Source::Claims {
             metrics.claims(index.claim_count());

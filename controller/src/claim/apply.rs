@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::plan::{Action, Applied, Deletion, DryRun, Intent, Outcome, Plan, Refusal, Stored};
 use crate::api_server::{ApiServer, CallError, Place};
+use crate::cause::Chain;
 use crate::metrics::Metrics;
 use crate::watch::Watches;
 
@@ -96,7 +97,7 @@ impl Apply {
                 tracing::info!(
                     kind = deletion.kind.as_str(),
                     name = deletion.name,
-                    error = &error as &dyn std::error::Error,
+                    error = %Chain(&error),
                     "an object could not be deleted yet"
                 );
                 deleted = Deleted::Unfinished;
@@ -227,21 +228,10 @@ fn refusal(error: &CallError) -> Refusal {
                 .collect(),
         },
         CallError::TimedOut(_) | CallError::Lost(_) => Refusal {
-            message: describe(error),
+            message: Chain(error).to_string(),
             ..Refusal::default()
         },
     }
-}
-
-/// An error with what caused it, in one line.
-fn describe(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]

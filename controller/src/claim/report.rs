@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::plan::{EventDraft, StatusDecision, status_patch};
 use crate::api_server::{ApiServer, CallError, Place};
+use crate::cause::Chain;
 use crate::kind::Kind;
 use crate::watch::{Key, Watches};
 
@@ -85,7 +86,7 @@ impl Report {
                     if let Err(error) = self.watches.index.wrote_claim(object) {
                         // The watch will deliver it in a moment, and count it if it cannot be read.
                         tracing::debug!(
-                            error = &error as &dyn std::error::Error,
+                            error = %Chain(&error),
                             "unreadable claim"
                         );
                     }
@@ -113,7 +114,7 @@ impl Report {
             tracing::info!(
                 claim = %key,
                 reason = draft.reason,
-                error = &error as &dyn std::error::Error,
+                error = %Chain(&error),
                 "an Event could not be written"
             );
         }

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Record, Step, Timing, decide};
 use crate::api_server::{ApiServer, CallError, Place};
+use crate::cause::Chain;
 use crate::kind::Kind;
 use crate::metrics::Metrics;
 
@@ -131,7 +132,7 @@ impl Elector {
                         Ok(true) => self.hold(&mut term, asked),
                         Ok(false) => self.end(term.take()),
                         Err(error) => tracing::warn!(
-                            error = &error as &dyn std::error::Error, "the Lease could not be looked after"
+                            error = %Chain(&error), "the Lease could not be looked after"
                         ),
                     }
                 }

@@ -52,7 +52,7 @@ impl Index {
     ) -> Result<BTreeSet<Key>, NotKnown> {
         let key = Key::of(&object.metadata);
         let version = version(&object);
-        let observed = self.lock().observe(source, key.clone(), version, object);
+        let observed = self.lock().observe(source, &key, version, object);
         if observed.is_err() {
             self.lock().remove(source, &key, version);
         }

@@ -1,1 +1,372 @@
+use std::collections::BTreeSet;
 
+use kube::core::DynamicObject;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::Index;
+use crate::claim::observed::{Lookup, ObjectKind};
+use crate::watch::{Key, Source};
+
+fn object(value: Value) -> DynamicObject {
+    serde_json::from_value(value).unwrap()
+}
+
+fn claim(name: &str, version: u64) -> Value {
+    json!({
+        "apiVersion": "omnia.altairalabs.ai/v1alpha1",
+        "kind": "SandboxClaim",
+        "metadata": {"namespace": "ns", "name": name, "uid": format!("uid-{name}"),
+            "resourceVersion": version.to_string()},
+        "spec": {"agentRuntimeRef": {"name": "rt"}, "classRef": {"name": "py"}, "sessionID": "s"},
+    })
+}
+
+fn class(version: u64, egress: &Value) -> Value {
+    json!({
+        "metadata": {"namespace": "ns", "name": "py", "resourceVersion": version.to_string()},
+        "spec": {"image": "x", "ports": [{"name": "http", "port": 80}], "egress": egress},
+    })
+}
+
+fn labelled(kind: &str, name: &str, version: u64) -> Value {
+    json!({
+        "kind": kind,
+        "metadata": {"namespace": "ns", "name": name, "uid": format!("uid-{name}"),
+            "resourceVersion": version.to_string(),
+            "labels": {"omnia.altairalabs.ai/sandbox-claim-uid": "uid-a"},
+            "ownerReferences": [{"apiVersion": "v1", "kind": "K", "name": "o", "uid": "owner",
+                "controller": true}]},
+        "spec": {},
+    })
+}
+
+fn pod(version: u64, ready: bool) -> Value {
+    let mut pod = labelled("Pod", "pod-a", version);
+    let ready = if ready { "True" } else { "False" };
+    pod["spec"] = json!({"containers": []});
+    pod["status"] = json!({"conditions": [{"type": "Ready", "status": ready}]});
+    pod
+}
+
+fn a() -> BTreeSet<Key> {
+    BTreeSet::from([Key::new("ns", "a")])
+}
+
+/// An index that knows claim `a`.
+fn index() -> Index {
+    let index = Index::default();
+    assert_eq!(
+        index
+            .observe(Source::Claims, object(claim("a", 1)))
+            .unwrap(),
+        a()
+    );
+    index
+}
+
+#[test]
+fn a_claim_concerns_itself_and_its_echo_nobody() {
+    let index = index();
+    let mut next = claim("a", 7);
+    next["status"] = json!({"phase": "Pending"});
+    index.wrote_claim(object(next.clone())).unwrap();
+    assert!(
+        index
+            .observe(Source::Claims, object(next.clone()))
+            .unwrap()
+            .is_empty()
+    );
+    next["metadata"]["resourceVersion"] = json!("8");
+    next["status"]["phase"] = json!("Failed");
+    assert_eq!(index.observe(Source::Claims, object(next)).unwrap(), a());
+}
+
+#[test]
+fn a_stale_claim_does_not_replace_the_one_we_wrote() {
+    let index = index();
+    let mut written = claim("a", 7);
+    written["status"] = json!({"phase": "Failed"});
+    index.wrote_claim(object(written)).unwrap();
+    let mut stale = claim("a", 5);
+    stale["status"] = json!({"phase": "Pending"});
+    assert!(
+        index
+            .observe(Source::Claims, object(stale))
+            .unwrap()
+            .is_empty()
+    );
+    let observed = index.observed(&Key::new("ns", "a")).unwrap();
+    let phase = observed.claim.status.unwrap().phase.unwrap();
+    assert_eq!(phase.as_str(), "Failed");
+}
+
+#[test]
+fn a_class_and_a_runtime_concern_the_claims_that_name_them() {
+    let index = index();
+    let mut other = claim("b", 2);
+    other["spec"]["classRef"] = json!({"name": "py", "kind": "ClusterSandboxClass"});
+    other["spec"]["agentRuntimeRef"] = json!({"name": "other"});
+    index.observe(Source::Claims, object(other)).unwrap();
+    assert_eq!(
+        index
+            .observe(Source::Classes, object(class(3, &json!({}))))
+            .unwrap(),
+        a()
+    );
+    let runtime = json!({"metadata": {"namespace": "ns", "name": "rt", "resourceVersion": "4"},
+        "spec": {"sandbox": {"enabled": true}}});
+    assert_eq!(
+        index.observe(Source::Runtimes, object(runtime)).unwrap(),
+        a()
+    );
+    let observed = index.observed(&Key::new("ns", "a")).unwrap();
+    assert!(matches!(observed.class, Lookup::Found(_)));
+    assert!(matches!(observed.runtime, Lookup::Found(_)));
+    // There is no fallback between the kinds of class.
+    let observed = index.observed(&Key::new("ns", "b")).unwrap();
+    assert!(matches!(observed.class, Lookup::Missing));
+}
+
+// Proves: O-039
+#[rstest]
+#[case::in_the_claims_namespace(json!(null), "ns", true)]
+#[case::in_the_namespace_named(json!("far"), "far", true)]
+#[case::of_the_same_name_elsewhere(json!("far"), "ns", false)]
+fn a_service_concerns_the_claims_whose_class_allows_it(
+    #[case] named: Value,
+    #[case] namespace: &str,
+    #[case] concerns: bool,
+) {
+    let index = index();
+    let mut service = json!({"name": "web", "ports": [80]});
+    if !named.is_null() {
+        service["namespace"] = named;
+    }
+    let allowed = json!({"allowedServices": [service]});
+    index
+        .observe(Source::Classes, object(class(2, &allowed)))
+        .unwrap();
+    let service = json!({
+        "metadata": {"namespace": namespace, "name": "web", "uid": "u", "resourceVersion": "3"},
+        "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]},
+    });
+    let expected = if concerns { a() } else { BTreeSet::new() };
+    assert_eq!(
+        index
+            .observe(Source::Services, object(service.clone()))
+            .unwrap(),
+        expected
+    );
+    // Nothing that decisions read has changed.
+    let mut touched = service.clone();
+    touched["metadata"]["resourceVersion"] = json!("4");
+    assert!(
+        index
+            .observe(Source::Services, object(touched))
+            .unwrap()
+            .is_empty()
+    );
+    assert_eq!(
+        index.forget(Source::Services, &object(service)),
+        BTreeSet::new()
+    );
+    let mut gone = json!({"metadata": {"namespace": namespace, "name": "web", "uid": "u"}});
+    gone["metadata"]["resourceVersion"] = json!("9");
+    assert_eq!(index.forget(Source::Services, &object(gone)), expected);
+}
+
+#[test]
+fn an_object_of_ours_concerns_its_claim_when_its_spec_changes_and_not_for_its_status() {
+    let index = index();
+    let made = labelled("Deployment", "a-sandbox", 3);
+    assert_eq!(
+        index
+            .observe(Source::Deployments, object(made.clone()))
+            .unwrap(),
+        a()
+    );
+    let mut running = made.clone();
+    running["metadata"]["resourceVersion"] = json!("4");
+    running["status"] = json!({"readyReplicas": 1});
+    assert!(
+        index
+            .observe(Source::Deployments, object(running))
+            .unwrap()
+            .is_empty()
+    );
+    let mut edited = made;
+    edited["metadata"]["resourceVersion"] = json!("5");
+    edited["spec"]["replicas"] = json!(3);
+    assert_eq!(
+        index
+            .observe(Source::Deployments, object(edited.clone()))
+            .unwrap(),
+        a()
+    );
+    assert_eq!(index.forget(Source::Deployments, &object(edited)), a());
+}
+
+#[test]
+fn the_echo_of_our_own_write_concerns_nobody() {
+    let index = index();
+    let made = object(labelled("NetworkPolicy", "a-sandbox", 3));
+    index.wrote(ObjectKind::NetworkPolicy, &made);
+    assert!(
+        index
+            .observed(&Key::new("ns", "a"))
+            .unwrap()
+            .policy
+            .is_some()
+    );
+    assert!(index.observe(Source::Policies, made).unwrap().is_empty());
+}
+
+// Proves: O-037
+#[test]
+fn a_baseline_concerns_the_claims_of_its_namespace_when_it_changes_or_goes() {
+    let index = index();
+    let mut baseline = labelled("NetworkPolicy", "sandgate-baseline", 3);
+    baseline["metadata"]["labels"] = json!({});
+    assert_eq!(
+        index
+            .observe(Source::Baselines, object(baseline.clone()))
+            .unwrap(),
+        a()
+    );
+    assert_eq!(
+        index.forget(Source::Baselines, &object(baseline.clone())),
+        a()
+    );
+    baseline["metadata"]["namespace"] = json!("elsewhere");
+    assert!(
+        index
+            .observe(Source::Baselines, object(baseline))
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn a_pod_concerns_its_claim_when_it_says_something_new() {
+    let index = index();
+    assert!(
+        index
+            .observe(Source::Pods, object(pod(3, false)))
+            .unwrap()
+            .is_empty()
+    );
+    let mut starting = pod(4, false);
+    starting["status"]["containerStatuses"] = json!([{"name": "c", "ready": false, "image": "x",
+        "imageID": "", "restartCount": 0,
+        "state": {"waiting": {"reason": "ContainerCreating"}}}]);
+    assert!(
+        index
+            .observe(Source::Pods, object(starting))
+            .unwrap()
+            .is_empty()
+    );
+    assert_eq!(
+        index.observe(Source::Pods, object(pod(5, true))).unwrap(),
+        a()
+    );
+    assert!(
+        index
+            .observe(Source::Pods, object(pod(6, true)))
+            .unwrap()
+            .is_empty()
+    );
+    assert_eq!(
+        index.observe(Source::Pods, object(pod(7, false))).unwrap(),
+        a()
+    );
+    assert_eq!(index.forget(Source::Pods, &object(pod(8, false))), a());
+    assert!(
+        index
+            .observed(&Key::new("ns", "a"))
+            .unwrap()
+            .pods
+            .is_empty()
+    );
+}
+
+#[test]
+fn a_replica_set_seen_after_its_pod_was_ready_concerns_the_claim() {
+    let index = index();
+    let set = labelled("ReplicaSet", "rs-a", 2);
+    let index_before = self::index();
+    assert!(
+        index_before
+            .observe(Source::ReplicaSets, object(set.clone()))
+            .unwrap()
+            .is_empty()
+    );
+    index.observe(Source::Pods, object(pod(5, true))).unwrap();
+    assert_eq!(
+        index.observe(Source::ReplicaSets, object(set)).unwrap(),
+        a()
+    );
+}
+
+#[test]
+fn a_replica_set_that_fails_concerns_its_claim() {
+    let index = index();
+    let mut set = labelled("ReplicaSet", "rs-a", 2);
+    set["status"] = json!({"replicas": 0, "conditions": [
+        {"type": "ReplicaFailure", "status": "True", "message": "exceeded quota"}]});
+    assert_eq!(
+        index.observe(Source::ReplicaSets, object(set)).unwrap(),
+        a()
+    );
+}
+
+#[test]
+fn what_a_new_listing_does_not_show_is_gone_and_concerns_its_claims() {
+    let index = index();
+    index.observe(Source::Pods, object(pod(5, true))).unwrap();
+    index.begin_listing(Source::Pods);
+    assert_eq!(index.end_listing(Source::Pods), a());
+    index.begin_listing(Source::Claims);
+    index
+        .observe(Source::Claims, object(claim("b", 9)))
+        .unwrap();
+    assert_eq!(index.end_listing(Source::Claims), a());
+    assert_eq!(index.claims(), [Key::new("ns", "b")]);
+}
+
+#[test]
+fn an_object_that_cannot_be_read_is_an_error_and_its_old_state_is_forgotten() {
+    let index = index();
+    index
+        .observe(Source::Classes, object(class(2, &json!({}))))
+        .unwrap();
+    let mut odd = class(3, &json!({}));
+    odd["spec"]["ports"] = json!("eighty");
+    let error = index.observe(Source::Classes, object(odd)).unwrap_err();
+    assert_eq!(error.to_string(), "failed to read ns/py");
+    let observed = index.observed(&Key::new("ns", "a")).unwrap();
+    assert!(matches!(observed.class, Lookup::Missing));
+}
+
+#[test]
+fn a_namespace_that_is_going_concerns_its_claims() {
+    let index = index();
+    let mut namespace = json!({"metadata": {"name": "ns", "uid": "n", "resourceVersion": "2"}});
+    index
+        .observe(Source::Namespaces, object(namespace.clone()))
+        .unwrap();
+    namespace["metadata"]["resourceVersion"] = json!("3");
+    namespace["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    assert_eq!(
+        index
+            .observe(Source::Namespaces, object(namespace))
+            .unwrap(),
+        a()
+    );
+    assert!(
+        index
+            .observed(&Key::new("ns", "a"))
+            .unwrap()
+            .namespace_terminating
+    );
+}

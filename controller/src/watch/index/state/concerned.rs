@@ -15,7 +15,7 @@ impl State {
             Source::Claims => BTreeSet::from([key.clone()]),
             Source::Classes => self.of_class(ClassKind::SandboxClass, key),
             Source::ClusterClasses => self.of_class(ClassKind::ClusterSandboxClass, key),
-            Source::Runtimes => self.claims_by(ClaimsBy::Runtime(key.clone())),
+            Source::Runtimes => self.claims_by(&ClaimsBy::Runtime(key.clone())),
             Source::Namespaces => self.of_namespace(&key.name),
             Source::Services => {
                 let mut claims = self.that_allow(key);
@@ -49,7 +49,7 @@ impl State {
     }
 
     pub(super) fn of_uid(&self, uid: &str) -> BTreeSet<Key> {
-        self.claims_by(ClaimsBy::Uid(uid.to_owned()))
+        self.claims_by(&ClaimsBy::Uid(uid.to_owned()))
     }
 
     /// The claims whose class allows a Service.
@@ -80,15 +80,15 @@ impl State {
     }
 
     fn of_class(&self, kind: ClassKind, class: &Key) -> BTreeSet<Key> {
-        self.claims_by(ClaimsBy::Class(kind, class.clone()))
+        self.claims_by(&ClaimsBy::Class(kind, class.clone()))
     }
 
     fn of_namespace(&self, namespace: &str) -> BTreeSet<Key> {
         self.claims.keys_in(namespace).cloned().collect()
     }
 
-    fn claims_by(&self, group: ClaimsBy) -> BTreeSet<Key> {
-        self.claims.group(&group).cloned().collect()
+    fn claims_by(&self, group: &ClaimsBy) -> BTreeSet<Key> {
+        self.claims.group(group).cloned().collect()
     }
 }
 

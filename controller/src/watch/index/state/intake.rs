@@ -21,40 +21,40 @@ impl State {
     pub(in crate::watch::index) fn observe(
         &mut self,
         source: Source,
-        key: Key,
+        key: &Key,
         version: u64,
         object: DynamicObject,
     ) -> Result<BTreeSet<Key>, NotKnown> {
         let changed = match source {
             Source::Claims => {
-                let claim: SandboxClaim = read(&key, object)?;
-                let changed = concern::claim(self.claims.get(&key), &claim);
+                let claim: SandboxClaim = read(key, object)?;
+                let changed = concern::claim(self.claims.get(key), &claim);
                 self.claims.observe(key.clone(), version, claim).0 && changed
             }
             Source::Classes => {
-                let class: SandboxClass = read(&key, object)?;
-                takes(&mut self.classes, &key, version, class.spec)
+                let class: SandboxClass = read(key, object)?;
+                takes(&mut self.classes, key, version, class.spec)
             }
             Source::ClusterClasses => {
-                let class: ClusterSandboxClass = read(&key, object)?;
-                takes(&mut self.cluster_classes, &key, version, class.spec.class)
+                let class: ClusterSandboxClass = read(key, object)?;
+                takes(&mut self.cluster_classes, key, version, class.spec.class)
             }
             Source::Runtimes => {
-                let runtime: AgentRuntime = read(&key, object)?;
-                takes(&mut self.runtimes, &key, version, runtime.spec)
+                let runtime: AgentRuntime = read(key, object)?;
+                takes(&mut self.runtimes, key, version, runtime.spec)
             }
             Source::Namespaces => {
                 let going = object.metadata.deletion_timestamp.is_some();
-                takes(&mut self.namespaces, &key, version, going)
+                takes(&mut self.namespaces, key, version, going)
             }
             Source::Services => return self.observe_service(key, version, object),
-            Source::Policies => takes_object(&mut self.policies, &key, version, &object)?,
-            Source::Baselines => takes_object(&mut self.baselines, &key, version, &object)?,
-            Source::Deployments => takes_object(&mut self.deployments, &key, version, &object)?,
+            Source::Policies => takes_object(&mut self.policies, key, version, &object)?,
+            Source::Baselines => takes_object(&mut self.baselines, key, version, &object)?,
+            Source::Deployments => takes_object(&mut self.deployments, key, version, &object)?,
             Source::ReplicaSets => {
                 let claim_uid = claim_uid(&object);
-                let value = ObservedReplicaSet::read(&read::<ReplicaSet>(&key, object)?);
-                let before = self.replica_sets.get(&key).map(|labelled| &labelled.value);
+                let value = ObservedReplicaSet::read(&read::<ReplicaSet>(key, object)?);
+                let before = self.replica_sets.get(key).map(|labelled| &labelled.value);
                 // Watches of two kinds are not in step: its pod may have spoken before it was known.
                 let awaited = before.is_none()
                     && self
@@ -67,15 +67,15 @@ impl State {
             }
             Source::Pods => {
                 let claim_uid = claim_uid(&object);
-                let value = ObservedPod::read(&read::<Pod>(&key, object)?);
-                let before = self.pods.get(&key).map(|labelled| &labelled.value);
+                let value = ObservedPod::read(&read::<Pod>(key, object)?);
+                let before = self.pods.get(key).map(|labelled| &labelled.value);
                 let changed = concern::pod(before, &value);
                 let labelled = Labelled { claim_uid, value };
                 self.pods.observe(key.clone(), version, labelled).0 && changed
             }
         };
         Ok(if changed {
-            self.concerned(source, &key)
+            self.concerned(source, key)
         } else {
             BTreeSet::new()
         })
@@ -84,17 +84,17 @@ impl State {
     /// Any Service can be one that a class allows, and one that bears the name of a claim's.
     fn observe_service(
         &mut self,
-        key: Key,
+        key: &Key,
         version: u64,
         object: DynamicObject,
     ) -> Result<BTreeSet<Key>, NotKnown> {
         let mut concerned = BTreeSet::new();
-        if claim_name(&key).is_some() && takes_object(&mut self.services, &key, version, &object)? {
-            concerned.extend(self.named_by(&key));
+        if claim_name(key).is_some() && takes_object(&mut self.services, key, version, &object)? {
+            concerned.extend(self.named_by(key));
         }
-        let target = AllowedTarget::read(&read::<Service>(&key, object)?);
-        if takes(&mut self.targets, &key, version, target) {
-            concerned.extend(self.that_allow(&key));
+        let target = AllowedTarget::read(&read::<Service>(key, object)?);
+        if takes(&mut self.targets, key, version, target) {
+            concerned.extend(self.that_allow(key));
         }
         Ok(concerned)
     }
