@@ -15,6 +15,8 @@
 //! - `Verify`: GET, PUT [`Intent::merged`] with `dryRun=All`, then [`Intent::judge_dry_run`] says
 //!   whether that PUT is made for real (O-040).
 //!
+//! The memory takes in what apply did (`Memory::record`) before `status` is asked.
+//!
 //! Apply stops at the first intent that is refused or in conflict: a Deployment never stands
 //! without its policies.
 
@@ -33,6 +35,7 @@ mod service;
 mod settings;
 mod status;
 mod status_patch;
+mod strangers;
 
 use std::time::Duration;
 
@@ -50,6 +53,7 @@ pub use refusal::{Refusal, RefusalClass, refusal_pause};
 pub use settings::{DnsTarget, Settings};
 pub use status::status;
 pub use status_patch::status_patch;
+pub(crate) use strangers::strangers;
 
 /// What is to be done for a claim now.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,7 +9,7 @@ use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::api::SandboxClaimStatus;
 
 use super::ObjectKind;
-use crate::claim::plan::{Applied, Outcome, Plan, Refusal, refusal_pause};
+use crate::claim::plan::{Applied, Finding, Outcome, Plan, Refusal, refusal_pause, strangers};
 
 /// How long a heal counts when heals are counted (O-040).
 const HEAL_WINDOW_SECONDS: i64 = 600;
@@ -27,6 +27,8 @@ pub struct Memory {
     pub held: BTreeMap<ObjectKind, HeldBack>,
     /// The last write of an object that the API server refused, if none succeeded since.
     pub refusal: Option<PastRefusal>,
+    /// The last that strangers did, kept so that a status write which failed loses no report.
+    pub strangers: Option<Finding>,
 }
 
 /// One object as last written by us.
@@ -102,6 +104,7 @@ impl Memory {
     /// applied.
     pub fn record(&mut self, plan: &Plan, applied: &Applied, now: Timestamp) {
         self.forget_old(now);
+        self.strangers = strangers(plan, applied, now).or(self.strangers.take());
         for (kind, outcome) in &applied.outcomes {
             let intent = plan.ensure.iter().find(|intent| intent.kind == *kind);
             let hash = intent.map(|intent| intent.hash.clone());

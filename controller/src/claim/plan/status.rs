@@ -38,7 +38,6 @@ pub fn status(
     let now_second = Timestamp::from_second(now.as_second()).unwrap_or(now);
     let report = Report {
         observed,
-        plan,
         applied,
         settings,
         now: now_second,
@@ -78,7 +77,6 @@ fn says_the_same(present: &SandboxClaimStatus, next: &SandboxClaimStatus) -> boo
 
 struct Report<'a> {
     observed: &'a Observed,
-    plan: &'a Plan,
     applied: &'a Applied,
     settings: &'a Settings,
     now: Timestamp,
@@ -121,7 +119,7 @@ impl Report<'_> {
         let mut conditions = Conditions::of(&mut next, self.generation(), self.now);
         self.note_services(&mut conditions, build);
         notes::note_trouble(&mut conditions, trouble.filter(|_| bound_before));
-        self.note_strangers(&mut conditions, build);
+        self.note_strangers(&mut conditions);
         Some(next)
     }
 
@@ -237,10 +235,9 @@ impl Report<'_> {
         let written = self
             .outcome(ObjectKind::Deployment)
             .and_then(Outcome::stored);
-        match (written, present) {
-            (Some(_), _) => build.template_hash.clone(),
-            (None, Some(present)) => Some(present),
-            (None, None) => build.standing_template.clone(),
+        match written {
+            Some(_) => build.template_hash.clone(),
+            None => build.standing_template.clone().or(present),
         }
     }
 

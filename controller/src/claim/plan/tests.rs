@@ -1,1 +1,12 @@
+//! Tests of the decision, on a claim whose API server is a few lines of Rust (`world`).
 
+mod drift;
+mod egress;
+mod gate;
+mod laws;
+mod life;
+mod readiness;
+mod refusals;
+mod rendering;
+mod reporting;
+mod world;

@@ -1,13 +1,12 @@
 //! What is said beside the phase: Services that open nothing, writes that wait, strangers' edits.
 //! Pure.
 
-use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::reason::{self, condition};
 
 use super::{Report, conditions::Conditions};
 use crate::claim::{
     observed::ObjectKind,
-    plan::{Build, Finding, Outcome, Refusal, RefusalClass},
+    plan::{Build, Finding, Refusal, RefusalClass},
 };
 
 impl Report<'_> {
@@ -23,53 +22,13 @@ impl Report<'_> {
         }
     }
 
-    /// What strangers changed and what became of it (O-040). A record, hence never taken back.
-    pub(super) fn note_strangers(&self, conditions: &mut Conditions<'_>, build: &Build) {
-        let mut healed = Vec::new();
-        let mut held = Vec::new();
-        for (kind, outcome) in &self.applied.outcomes {
-            let name = kind.as_str();
-            let anew = *kind == ObjectKind::Deployment && build.rerendered;
-            let anew = if anew {
-                " (from its class as that is now, which differs from what it was first built from)"
-            } else {
-                ""
-            };
-            match outcome {
-                Outcome::Healed { paths, .. } => {
-                    healed.push(format!("{name} {}{anew}", paths.join(", ")));
-                }
-                Outcome::Created(_) if self.stood_before(*kind) => {
-                    healed.push(format!("{name} was deleted and is made again{anew}"));
-                }
-                Outcome::HeldBack { paths, until, .. } => {
-                    let until = Timestamp::from_second(until.as_second()).unwrap_or(*until);
-                    held.push(format!("{name} {} until {until}", paths.join(", ")));
-                }
-                _ => {}
-            }
+    /// What strangers changed and what became of it (O-040). A record, hence never taken back; it
+    /// is remembered until a status write carries it.
+    pub(super) fn note_strangers(&self, conditions: &mut Conditions<'_>) {
+        if let Some(finding) = &self.observed.memory.strangers {
+            let name = condition::SANDBOX_MODIFIED;
+            conditions.set(name, true, finding.reason, &finding.message);
         }
-        let name = condition::SANDBOX_MODIFIED;
-        if !held.is_empty() {
-            let message = format!(
-                "somebody changes this again and again, so it is left for a while: {}",
-                held.join("; "),
-            );
-            conditions.set(name, true, reason::HEAL_BACKED_OFF, &message);
-        } else if !healed.is_empty() {
-            let message = format!(
-                "somebody changed the sandbox's objects; put back at {}: {}",
-                self.now,
-                healed.join("; "),
-            );
-            conditions.set(name, true, reason::HEALED, &message);
-        }
-    }
-
-    /// Whether we had written this object before, so that its absence is a stranger's deed.
-    fn stood_before(&self, kind: ObjectKind) -> bool {
-        let mut intents = self.plan.ensure.iter();
-        intents.any(|intent| intent.kind == kind && intent.known_uid.is_some())
     }
 }
 
