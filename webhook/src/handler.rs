@@ -1,8 +1,8 @@
 //! From an HTTP request to an answer: path, size, time and panics. The judging itself is `review`.
 //!
-//! Memory a client can take: up to [`SMALL`] per connection freely; beyond that only
-//! [`BIG_BODIES`] requests may go on reading, and one at a time is parsed, since a parsed body takes
-//! several times its size.
+//! Memory that clients can take: up to [`TINY`] on each connection freely; beyond that only so many
+//! bodies may be in memory at once, and of the big ones one at a time is parsed, since a parsed body
+//! takes several times its size. Others wait their turn, until their deadline.
 
 mod body;
 mod deadline;
@@ -18,16 +18,20 @@ use hyper::{Method, Request, Response, StatusCode};
 use sandgate_shared::rules::Phase;
 use tokio::sync::Semaphore;
 
-use self::body::{Read, Trouble};
+use self::body::{Read, Room, Trouble};
 use crate::metrics::Metrics;
 use crate::review::{self, Answer, Decision, Judge, Reply};
 use crate::server::Handler;
 
 /// The largest body read: two objects of the API server's own 3 MiB limit, and the review around them.
 pub const LARGEST: usize = 7 * 1024 * 1024;
-/// Up to here a body costs nobody else anything.
+/// Up to here a body is parsed where it was read; a bigger one waits for its turn.
 pub const SMALL: usize = 256 * 1024;
-/// Bodies over [`SMALL`] being read at once.
+/// Up to here a body needs no place; most reviews are smaller.
+pub const TINY: usize = 16 * 1024;
+/// Bodies from [`TINY`] to [`SMALL`] in memory at once.
+pub const MIDDLING_BODIES: usize = 256;
+/// Bodies over [`SMALL`] in memory at once.
 pub const BIG_BODIES: usize = 4;
 
 /// The handler of the TLS port.
@@ -35,7 +39,7 @@ pub const BIG_BODIES: usize = 4;
 pub struct Admission {
     judge: Arc<dyn Judge>,
     metrics: Arc<Metrics>,
-    reading: Arc<Semaphore>,
+    room: Room,
     parsing: Arc<Semaphore>,
 }
 
@@ -45,21 +49,21 @@ impl Admission {
         Self {
             judge,
             metrics,
-            reading: Arc::new(Semaphore::new(BIG_BODIES)),
+            room: Room::new(),
             parsing: Arc::new(Semaphore::new(1)),
         }
     }
 
     async fn review(&self, request: Request<Incoming>, phase: Phase) -> Response<Full<Bytes>> {
         let deadline = deadline::of(request.uri().query());
-        let read = body::read(request.into_body(), &self.reading, deadline).await;
+        let read = body::read(request.into_body(), &self.room, deadline).await;
         let started = Instant::now();
         let answer = match read {
-            Ok(Read::Whole { bytes, big: None }) => self.guarded(&bytes, phase),
             Ok(Read::Whole {
                 bytes,
-                big: Some(_permit),
-            }) => self.big(bytes, phase, deadline).await,
+                place: Some(place),
+            }) if place.big => self.big(bytes, phase, deadline).await,
+            Ok(Read::Whole { bytes, .. }) => self.guarded(&bytes, phase),
             Ok(Read::TooLarge { prefix }) => review::too_large(&prefix, LARGEST),
             Err(Trouble::Busy { prefix }) => review::fault(
                 &prefix,
@@ -86,7 +90,7 @@ impl Admission {
     /// Parses one big body at a time, away from the threads that serve connections.
     async fn big(&self, bytes: Vec<u8>, phase: Phase, deadline: tokio::time::Instant) -> Answer {
         let turn = Arc::clone(&self.parsing).acquire_owned();
-        let Ok(Ok(_turn)) = tokio::time::timeout_at(deadline, turn).await else {
+        let Ok(Ok(turn)) = tokio::time::timeout_at(deadline, turn).await else {
             return review::fault(
                 &bytes,
                 "other large objects are being judged and time ran out",
@@ -95,7 +99,12 @@ impl Admission {
         let this = self.clone();
         let bytes = Arc::new(bytes);
         let judged = Arc::clone(&bytes);
-        match tokio::task::spawn_blocking(move || this.guarded(&judged, phase)).await {
+        let job = move || {
+            // Held by the work, which goes on even if the client leaves.
+            let _turn = turn;
+            this.guarded(&judged, phase)
+        };
+        match tokio::task::spawn_blocking(job).await {
             Ok(answer) => answer,
             Err(_) => review::fault(&bytes, "judging was cut off by the server's end"),
         }

@@ -7,18 +7,41 @@ use hyper::body::{Body, Bytes, Incoming};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use super::{LARGEST, SMALL};
+use super::{BIG_BODIES, LARGEST, MIDDLING_BODIES, SMALL, TINY};
 
 /// What is still read, and thrown away, of a body that is too large: a client that is cut off while
 /// sending may never see the answer.
 const PATIENCE: usize = 32 * 1024 * 1024;
 
+/// Bounds how many bodies of a size may be in memory at once, so that no crowd of clients can fill it.
+#[derive(Clone)]
+pub(super) struct Room {
+    middling: Arc<Semaphore>,
+    big: Arc<Semaphore>,
+}
+
+impl Room {
+    pub fn new() -> Self {
+        Self {
+            middling: Arc::new(Semaphore::new(MIDDLING_BODIES)),
+            big: Arc::new(Semaphore::new(BIG_BODIES)),
+        }
+    }
+}
+
+/// A place in the [`Room`], given back when dropped.
+pub(super) struct Place {
+    /// Whether the body is over [`SMALL`].
+    pub big: bool,
+    _permit: OwnedSemaphorePermit,
+}
+
 /// What came.
 pub(super) enum Read {
-    /// The whole body; one over `SMALL` holds its place among the big ones.
+    /// The whole body; one over `TINY` holds its place.
     Whole {
         bytes: Vec<u8>,
-        big: Option<OwnedSemaphorePermit>,
+        place: Option<Place>,
     },
     /// More than `LARGEST`.
     TooLarge { prefix: Vec<u8> },
@@ -26,7 +49,7 @@ pub(super) enum Read {
 
 /// Why there is no body to judge.
 pub(super) enum Trouble {
-    /// Too many big bodies at once, until the deadline.
+    /// Too many bodies of this size at once, until the deadline.
     Busy { prefix: Vec<u8> },
     /// The client did not send it in time.
     Slow,
@@ -34,25 +57,35 @@ pub(super) enum Trouble {
     Broken,
 }
 
-/// Reads `body` until `deadline`. `places` bounds how many may be over `SMALL` at once.
+/// Reads `body` until `deadline`, with a place in `room` once it is no longer tiny.
 pub(super) async fn read(
     mut body: Incoming,
-    places: &Arc<Semaphore>,
+    room: &Room,
     deadline: Instant,
 ) -> Result<Read, Trouble> {
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    let mut bytes = Vec::with_capacity(announced.min(SMALL));
-    let mut big = None;
+    let mut bytes = Vec::with_capacity(announced.min(TINY));
+    let mut place: Option<Place> = None;
     while let Some(piece) = next(&mut body, deadline).await? {
         let size = bytes.len() + piece.len();
-        if size > SMALL && big.is_none() {
-            let place = timeout_at(deadline, Arc::clone(places).acquire_owned()).await;
-            let Ok(Ok(place)) = place else {
+        let big = size > SMALL;
+        if size > TINY && place.as_ref().is_none_or(|place| big && !place.big) {
+            let (places, most) = if big {
+                (&room.big, LARGEST)
+            } else {
+                (&room.middling, SMALL)
+            };
+            // The smaller place is kept until the larger one is had: until then it is still needed.
+            let permit = timeout_at(deadline, Arc::clone(places).acquire_owned()).await;
+            let Ok(Ok(permit)) = permit else {
                 return Err(Trouble::Busy { prefix: bytes });
             };
-            big = Some(place);
+            place = Some(Place {
+                big,
+                _permit: permit,
+            });
             // Once, rather than by doubling through every size on the way.
-            bytes.reserve_exact(announced.min(LARGEST).saturating_sub(bytes.len()));
+            bytes.reserve_exact(announced.min(most).saturating_sub(bytes.len()));
         }
         if size > LARGEST {
             bytes.truncate(SMALL);
@@ -62,7 +95,7 @@ pub(super) async fn read(
         }
         bytes.extend_from_slice(&piece);
     }
-    Ok(Read::Whole { bytes, big })
+    Ok(Read::Whole { bytes, place })
 }
 
 /// Reads on to the body's end, as far as patience and deadline reach.

@@ -148,3 +148,42 @@ async fn large_bodies_are_judged_one_at_a_time_and_small_ones_are_not_held_up() 
     }
     assert_eq!(most.load(Ordering::SeqCst), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_that_hold_every_place_for_large_bodies_delay_small_ones_not_at_all() {
+    let webhook = Webhook::start(admits).await;
+    let mut holding = Vec::new();
+    for _ in 0..sandgate_webhook::handler::BIG_BODIES {
+        let mut connection = webhook.connect().await;
+        connection
+            .send(b"POST /validate HTTP/1.1\r\nhost: webhook\r\ncontent-length: 2000000\r\n\r\n")
+            .await;
+        connection
+            .send(&review_of(1_999_000).as_bytes()[..1_000_000])
+            .await;
+        holding.push(connection);
+    }
+    let small = webhook
+        .connect()
+        .await
+        .post("/validate", review_of(10_000))
+        .await
+        .review();
+    assert_eq!(small["response"]["allowed"], true);
+    let large = webhook
+        .connect()
+        .await
+        .post("/validate?timeout=1s", review_of(MIB))
+        .await
+        .review();
+    assert_eq!(large["response"]["uid"], UID);
+    assert_eq!(large["response"]["status"]["code"], 500);
+    drop(holding);
+    let large = webhook
+        .connect()
+        .await
+        .post("/validate", review_of(MIB))
+        .await
+        .review();
+    assert_eq!(large["response"]["allowed"], true, "places are given back");
+}
