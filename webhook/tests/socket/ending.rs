@@ -21,7 +21,7 @@ async fn a_stop_fails_readiness_at_once_and_answers_on_until_the_drain_is_over()
     let webhook = Webhook::start_with(
         admits,
         Setup {
-            drain: "2s",
+            drain: "3s",
             ..Setup::default()
         },
     )
