@@ -21,6 +21,7 @@ use crate::identity::{self, EDITORS, Identity};
 use crate::installation::{self, Installation};
 use crate::kubeconfig;
 use crate::namespace::Namespace;
+use crate::progress::Step;
 
 /// Names the file that says where the cluster is that `cargo xtask test` started for all tests.
 pub const VARIABLE: &str = "SANDGATE_CLUSTER";
@@ -81,9 +82,13 @@ impl OwnCluster {
     /// error.
     pub async fn start(options: Options) -> Outcome<Self> {
         let binaries = tokio::task::spawn_blocking(Binaries::ensure).await??;
+        let step = Step::begin("starting etcd, API server, controllers, scheduler and a fake node");
         let control_plane = Box::pin(ControlPlane::start(binaries, &options.control_plane)).await?;
+        step.done();
+        let step = Step::begin("installing Sandgate");
         let installation =
             Box::pin(Installation::install(&control_plane, options.installation)).await?;
+        step.done();
         let access = Access {
             kubeconfig: control_plane.kubeconfig(),
             folder: control_plane.folder().to_owned(),
@@ -109,6 +114,12 @@ impl OwnCluster {
             .installation
             .another_controller(&self.control_plane, pod)
             .await?)
+    }
+
+    /// An error if any process has ended that nobody ended on purpose.
+    pub fn check(&mut self) -> Outcome {
+        self.control_plane.check()?;
+        Ok(self.installation.check()?)
     }
 
     /// Writes the file for [`VARIABLE`] and returns its path.

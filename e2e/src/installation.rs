@@ -159,6 +159,17 @@ impl Installation {
         format!("https://{}", self.webhook_port.address())
     }
 
+    /// An error if a process of ours has ended that nobody ended on purpose.
+    pub fn check(&mut self) -> Result<(), ProcessError> {
+        let controller = self
+            .controller
+            .iter_mut()
+            .map(|controller| &mut controller.service);
+        controller
+            .chain(&mut self.webhook)
+            .try_for_each(Service::check)
+    }
+
     /// Starts one more controller beside those there are; `pod` names it and its placeholder pod.
     pub async fn another_controller(
         &self,
@@ -216,6 +227,8 @@ impl Installation {
                 format!("--listen={}", self.webhook_port.address()),
                 format!("--health-listen={}", health.address()),
                 format!("--tls-dir={}", controller.tls_folder.display()),
+                // Both processes start at once here: the first certificate is not waited for long.
+                "--tls-interval=100ms".to_owned(),
                 format!("--operator-username={}", self.names.identity().username),
                 format!(
                     "--require-pod-bound-token={}",
@@ -299,7 +312,11 @@ async fn until_judged(client: &Client) -> Result<(), InstallationError> {
             "apiVersion": format!("{}/{}", names::GROUP, names::VERSION),
             "kind": "SandboxClass",
             "metadata": { "name": "is-anybody-there" },
-            "spec": { "image": image },
+            "spec": {
+                "image": image,
+                "ports": [{ "name": "mcp", "port": 8080 }],
+                "resources": { "limits": { "cpu": "1", "memory": "64Mi" } },
+            },
         })
     };
     let ours = format!(".{}\" denied the request", names::GROUP);

@@ -92,6 +92,11 @@ impl Service {
         self.process.as_mut().is_some_and(Process::is_running)
     }
 
+    /// An error if it has ended without [`Service::kill`] or [`Service::stop`].
+    pub fn check(&mut self) -> Result<(), ProcessError> {
+        self.process.as_mut().map_or(Ok(()), Process::check)
+    }
+
     /// Its process id while it runs.
     pub fn id(&self) -> Option<u32> {
         self.process.as_ref().map(Process::id)

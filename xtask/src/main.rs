@@ -4,6 +4,7 @@ mod generate;
 mod test;
 mod tools;
 mod trace;
+mod up;
 
 use std::process::ExitCode;
 
@@ -20,6 +21,15 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Start a cluster with Sandgate on this machine and show what it does; Ctrl-C ends it.
+    Up {
+        /// Tell the story, check it, and end.
+        #[arg(long)]
+        once: bool,
+        /// Port of the API server on 127.0.0.1; a free one is picked without it.
+        #[arg(long)]
+        port: Option<u16>,
+    },
     /// Run all tests: quick ones, then those on a real API server.
     Test {
         /// Also what takes long: many seeds, soaks, matrices.
@@ -53,6 +63,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<()> {
     std::env::set_current_dir(tools::root()?).context("failed to enter the repository")?;
     match &arguments.command {
+        Command::Up { once, port } => wait_for(up::run(*once, *port)),
         Command::Test { long } => wait_for(test::run(*long)),
         Command::Generate { check } => generate::run(*check),
         Command::Trace { check } => trace::run(*check),

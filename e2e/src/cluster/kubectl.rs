@@ -20,7 +20,8 @@ pub struct Said {
 }
 
 impl Cluster {
-    /// Runs the pinned `kubectl` as the administrator, with `input` (if any) on standard input.
+    /// Runs the pinned `kubectl` as the administrator, with `input` (if any) on standard input, in
+    /// the folder of the run: a relative path is taken from there.
     pub async fn kubectl(&self, arguments: &[&str], input: Option<&str>) -> Outcome<Said> {
         let mut child = Command::new(&self.access.kubectl)
             .arg(format!("--kubeconfig={}", self.access.kubeconfig.display()))
@@ -29,6 +30,7 @@ impl Cluster {
                 self.access.folder.join("kubectl-cache").display()
             ))
             .args(arguments)
+            .current_dir(&self.access.folder)
             // What the user of this machine set for their own kubectl changes nothing here.
             .env_remove("KUBECONFIG")
             .env("KUBERC", "off")
