@@ -9,6 +9,9 @@ use kube::{Client, Config};
 use sandgate_shared::names;
 use serde_json::Value;
 
+#[cfg(test)]
+pub(crate) mod fake;
+
 use crate::kind::Kind;
 use crate::metrics::{Metrics, Outcome, Verb};
 

@@ -196,3 +196,6 @@ fn age(claim: &SandboxClaim, now: Timestamp) -> Duration {
         .map_or(now, |time| time.0);
     Duration::try_from(now.duration_since(created)).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

@@ -56,7 +56,7 @@ impl Synced {
             .await;
     }
 
-    fn mark(&self, source: Source) {
+    pub(crate) fn mark(&self, source: Source) {
         self.0.send_if_modified(|synced| synced.insert(source));
     }
 }

@@ -233,6 +233,3 @@ fn refusal(error: &CallError) -> Refusal {
         },
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,372 @@
+//! The whole of a reconcile against an API server in memory, cut off at every request.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::core::DynamicObject;
+use sandgate_shared::names;
+use serde_json::{Value, json};
+
+use super::plan::Settings;
+use super::{Reconciler, Watches};
+use crate::api_server::fake::{Fake, Fault};
+use crate::kind::Kind;
+use crate::queue::Next;
+use crate::watch::{Key, Source};
+
+/// One installation: what stands, and the controller process of the moment.
+struct World {
+    server: Fake,
+    watches: Arc<Watches>,
+    reconciler: Reconciler,
+}
+
+impl World {
+    /// A runtime, a class and a claim of it.
+    fn new() -> Self {
+        let server = Fake::default();
+        let placed = |name: &str| json!({"namespace": "ns", "name": name, "uid": name});
+        let runtime = json!({"metadata": placed("rt"), "spec": {"sandbox": {"enabled": true}}});
+        server.put(Kind::AgentRuntime, runtime);
+        let class = json!({"metadata": placed("py"),
+            "spec": {"image": "x", "ports": [{"name": "http", "port": 80}]}});
+        server.put(Kind::SandboxClass, class);
+        let claim = json!({
+            "apiVersion": "omnia.altairalabs.ai/v1alpha1",
+            "kind": "SandboxClaim",
+            "metadata": {"namespace": "ns", "name": "a", "uid": "claim", "generation": 1},
+            "spec": {"agentRuntimeRef": {"name": "rt"}, "classRef": {"name": "py"},
+                "sessionID": "s"},
+        });
+        server.put(Kind::SandboxClaim, claim);
+        Self::started_on(server)
+    }
+
+    /// A controller that has just started and listed everything.
+    fn started_on(server: Fake) -> Self {
+        let (api, metrics) = server.connect();
+        let watches = Arc::new(Watches::default());
+        let reconciler = Reconciler::new(&api, &watches, Settings::default(), &metrics, "pod-1");
+        let world = Self {
+            server,
+            watches,
+            reconciler,
+        };
+        world.list();
+        world
+    }
+
+    /// The process is gone, another one starts.
+    fn restarted(self) -> Self {
+        Self::started_on(self.server)
+    }
+
+    /// Lets the watches catch up with what stands.
+    fn list(&self) {
+        for source in Source::ALL {
+            self.watches.index.begin_listing(source);
+            for object in self.server.all(source.kind()) {
+                let baseline = object["metadata"]["name"] == names::BASELINE_POLICY;
+                if source.field_selector().is_some() != baseline
+                    && source.kind() == Kind::NetworkPolicy
+                {
+                    continue;
+                }
+                let object: DynamicObject = serde_json::from_value(object).unwrap();
+                self.watches.index.observe(source, object).unwrap();
+            }
+            self.watches.index.end_listing(source);
+        }
+    }
+
+    async fn look(&self) -> Next {
+        self.reconciler.look_after(&Key::new("ns", "a")).await
+    }
+
+    /// What the cluster's own controllers would do: a pod of the Deployment becomes ready.
+    fn pod_becomes_ready(&self) {
+        let Some(deployment) = self.sandbox(Kind::Deployment) else {
+            return;
+        };
+        let labels = deployment["spec"]["template"]["metadata"]["labels"].clone();
+        let owned = |name: &str, owner: &Value| {
+            json!({"namespace": "ns", "name": name, "uid": name, "labels": labels,
+                "ownerReferences": [{"apiVersion": "apps/v1", "kind": "K", "name": "o",
+                    "uid": owner, "controller": true}]})
+        };
+        let set = json!({"metadata": owned("set", &deployment["metadata"]["uid"])});
+        self.server.put(Kind::ReplicaSet, set);
+        let pod = json!({"metadata": owned("pod", &json!("set")),
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
+        self.server.put(Kind::Pod, pod);
+    }
+
+    fn sandbox(&self, kind: Kind) -> Option<Value> {
+        self.server.get(kind, "ns", "a-sandbox")
+    }
+
+    fn status(&self) -> Value {
+        self.server.get(Kind::SandboxClaim, "ns", "a").unwrap()["status"].clone()
+    }
+
+    fn ready(&self) -> Value {
+        let status = self.status();
+        let conditions = status["conditions"].as_array().unwrap();
+        conditions
+            .iter()
+            .find(|found| found["type"] == "Ready")
+            .unwrap()
+            .clone()
+    }
+
+    /// Everything that stands but what differs from run to run.
+    fn standing(&self) -> Vec<Value> {
+        let kinds = [
+            Kind::SandboxClaim,
+            Kind::Deployment,
+            Kind::Service,
+            Kind::NetworkPolicy,
+        ];
+        let mut all: Vec<Value> = kinds
+            .iter()
+            .flat_map(|kind| self.server.all(*kind))
+            .collect();
+        for object in &mut all {
+            object["metadata"]["uid"] = json!(null);
+            object["metadata"]["resourceVersion"] = json!(null);
+            if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
+                status.remove("lastUsedAt");
+                // Object UIDs; and what an interrupted process could not note is noted with the
+                // next status write.
+                status.remove("applied");
+                for condition in status["conditions"].as_array_mut().unwrap() {
+                    condition["lastTransitionTime"] = json!(null);
+                }
+            }
+        }
+        all
+    }
+}
+
+fn writes(log: &[String]) -> Vec<&String> {
+    log.iter()
+        .filter(|line| !line.starts_with("GET") && !line.ends_with("dryRun"))
+        .collect()
+}
+
+// Proves: O-001, O-037, C-018, C-019, C-020
+#[tokio::test]
+async fn a_claim_is_built_policies_first_and_bound_when_its_pod_is_ready() {
+    let world = World::new();
+    assert_eq!(world.look().await, Next::Settled);
+    assert_eq!(world.status()["phase"], "Pending");
+    assert_eq!(world.status().get("addresses"), None);
+    let log = world.server.log();
+    let made: Vec<&str> = log
+        .iter()
+        .filter_map(|line| line.strip_prefix("POST ")?.rsplit('/').next())
+        .collect();
+    assert_eq!(
+        made[..4],
+        [
+            "networkpolicies",
+            "networkpolicies",
+            "services",
+            "deployments"
+        ]
+    );
+    world.pod_becomes_ready();
+    world.list();
+    assert_eq!(world.look().await, Next::Settled);
+    assert_eq!(world.status()["phase"], "Bound");
+    let address = "a-sandbox.ns.svc.cluster.local:80";
+    assert_eq!(world.status()["addresses"], json!({"http": address}));
+    // Two status writes and three objects; the baseline is the namespace's (budget).
+    let log = [log, world.server.log()].concat();
+    let events = log.iter().filter(|line| line.ends_with("/events")).count();
+    assert!(events <= 2, "{log:?}");
+    assert_eq!(writes(&log).len() - events, 4 + 2, "{log:?}");
+}
+
+#[tokio::test]
+async fn an_unchanged_claim_is_looked_at_without_a_request_even_after_a_restart() {
+    let mut world = World::new();
+    for _ in 0..2 {
+        world.look().await;
+        world.pod_becomes_ready();
+        world.list();
+    }
+    world.server.log();
+    world.look().await;
+    assert_eq!(world.server.log(), Vec::<String>::new());
+    world = world.restarted();
+    world.look().await;
+    assert_eq!(world.server.log(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_controller_cut_off_at_any_request_and_started_again_ends_in_the_same_state() {
+    let undisturbed = World::new();
+    undisturbed.look().await;
+    undisturbed.pod_becomes_ready();
+    undisturbed.list();
+    undisturbed.look().await;
+    let expected = undisturbed.standing();
+    let requests = undisturbed.server.log().len();
+    assert!(requests >= 6);
+    for nth in 1..=requests {
+        for fault in [Fault::Before, Fault::After] {
+            let mut world = World::new();
+            world.server.fail(nth, fault);
+            for _ in 0..4 {
+                world.look().await;
+                world.pod_becomes_ready();
+                world = world.restarted();
+            }
+            assert_eq!(world.standing(), expected, "request {nth}, {fault:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_second_controller_that_knows_nothing_yet_makes_no_duplicate_and_changes_nothing() {
+    let first = World::new();
+    let second = World::started_on(first.server.clone());
+    first.look().await;
+    first.server.log();
+    let before = first.standing();
+    second.look().await;
+    assert_eq!(second.standing(), before);
+    let log = first.server.log();
+    let moved: Vec<_> = log.iter().filter(|line| line.starts_with("PUT")).collect();
+    assert!(
+        moved.iter().all(|line| line.ends_with("dryRun")),
+        "{moved:?}"
+    );
+}
+
+// Proves: O-040
+#[tokio::test]
+async fn a_strangers_edit_is_undone_and_reported() {
+    let world = World::new();
+    world.look().await;
+    let mut policy = world.sandbox(Kind::NetworkPolicy).unwrap();
+    let intended = policy["spec"].clone();
+    policy["spec"]["egress"] = json!([{}]);
+    world.server.put(Kind::NetworkPolicy, policy);
+    world.list();
+    world.look().await;
+    assert_eq!(
+        world.sandbox(Kind::NetworkPolicy).unwrap()["spec"],
+        intended
+    );
+    let status = world.status();
+    let conditions = status["conditions"].as_array().unwrap();
+    let found = conditions
+        .iter()
+        .find(|found| found["type"] == "SandboxModified")
+        .unwrap();
+    assert!(
+        found["message"].as_str().unwrap().contains(".spec.egress"),
+        "{found}"
+    );
+}
+
+#[tokio::test]
+async fn a_foreign_object_of_the_name_is_left_alone_and_fails_the_claim() {
+    let world = World::new();
+    let foreign = json!({"metadata": {"namespace": "ns", "name": "a-sandbox", "uid": "foreign"},
+        "spec": {"replicas": 7}});
+    world.server.put(Kind::Deployment, foreign);
+    let stood = world.sandbox(Kind::Deployment);
+    world.look().await;
+    assert_eq!(world.ready()["reason"], "NameConflict");
+    assert_eq!(world.status()["phase"], "Failed");
+    assert_eq!(world.sandbox(Kind::Deployment), stood);
+    // Nothing of ours is left.
+    world.list();
+    world.look().await;
+    assert_eq!(world.sandbox(Kind::NetworkPolicy), None);
+    assert_eq!(world.sandbox(Kind::Service), None);
+}
+
+#[tokio::test]
+async fn a_claim_fails_only_on_what_the_api_server_says_now() {
+    let world = World::new();
+    // The watch of classes is behind: it does not know the class.
+    world.watches.index.begin_listing(Source::Classes);
+    world.watches.index.end_listing(Source::Classes);
+    world.look().await;
+    assert_eq!(world.status()["phase"], "Pending");
+    assert!(world.sandbox(Kind::Deployment).is_some());
+}
+
+// Proves: C-004
+#[tokio::test]
+async fn a_claim_whose_class_is_missing_fails_without_an_object() {
+    let world = World::new();
+    world.server.take(Kind::SandboxClass, "ns", "py");
+    world.list();
+    world.look().await;
+    assert_eq!(world.ready()["reason"], "ClassNotFound");
+    assert_eq!(world.server.all(Kind::NetworkPolicy), Vec::<Value>::new());
+    assert_eq!(world.server.all(Kind::Deployment), Vec::<Value>::new());
+}
+
+// Proves: C-035
+#[tokio::test]
+async fn a_failed_claims_deployment_goes_at_once_and_the_rest_when_its_pods_are_gone() {
+    let world = World::new();
+    world.look().await;
+    world.pod_becomes_ready();
+    let mut claim = world.server.get(Kind::SandboxClaim, "ns", "a").unwrap();
+    claim["status"]["phase"] = json!("Failed");
+    world.server.put(Kind::SandboxClaim, claim);
+    world.list();
+    world.look().await;
+    assert_eq!(world.sandbox(Kind::Deployment), None);
+    assert!(world.sandbox(Kind::NetworkPolicy).is_some());
+    world.list();
+    world.look().await;
+    assert!(world.sandbox(Kind::NetworkPolicy).is_some());
+    world.server.take(Kind::Pod, "ns", "pod");
+    world.server.take(Kind::ReplicaSet, "ns", "set");
+    world.list();
+    world.look().await;
+    assert_eq!(world.sandbox(Kind::NetworkPolicy), None);
+    assert_eq!(world.sandbox(Kind::Service), None);
+    let baseline = world
+        .server
+        .get(Kind::NetworkPolicy, "ns", names::BASELINE_POLICY);
+    assert!(baseline.is_some());
+}
+
+#[tokio::test]
+async fn a_status_that_moved_meanwhile_is_decided_upon_anew() {
+    let world = World::new();
+    let mut claim = world.server.get(Kind::SandboxClaim, "ns", "a").unwrap();
+    claim["metadata"]["labels"] = json!({"somebody": "labelled"});
+    world.server.put(Kind::SandboxClaim, claim);
+    assert_eq!(world.look().await, Next::Settled);
+    assert_eq!(world.status()["phase"], "Pending");
+}
+
+#[tokio::test]
+async fn a_claim_that_is_gone_is_let_go() {
+    let world = World::new();
+    world.server.take(Kind::SandboxClaim, "ns", "a");
+    world.list();
+    world.server.log();
+    assert_eq!(world.look().await, Next::Settled);
+    assert_eq!(world.server.log(), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_never_answered_holds_a_claim_up_for_a_bounded_time() {
+    let world = World::new();
+    world.server.fail(1, Fault::Hang);
+    let begun = tokio::time::Instant::now();
+    world.look().await;
+    assert!(begun.elapsed() <= crate::api_server::ANSWER_WITHIN + Duration::from_secs(1));
+    assert_eq!(world.ready()["reason"], "WriteRetried");
+}
