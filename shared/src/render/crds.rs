@@ -8,7 +8,7 @@ use crate::{
         ClusterSandboxClass, Connection, SandboxClaim, SandboxClass,
         outside::{AgentRuntime, ToolRegistry, Workspace},
     },
-    rules::{Binds, Layer, Moment, Node, Row, Subject, table},
+    rules::{Binds, Layer, Moment, Node, Reason, Row, Subject, table},
 };
 
 /// The four kinds of Sandgate (T-001).
@@ -147,10 +147,15 @@ fn attach(schema: &mut Value, row: &Row, node: &Node) {
         return;
     };
     let rule = row.expression_on(node);
+    // For a duplicate the API server prints the value and drops the message.
+    let reason = match row.reason {
+        Reason::Duplicate => Reason::Invalid,
+        other => other,
+    };
     let mut validation = json!({
         "rule": rule,
         "message": row.signed_message(""),
-        "reason": row.reason.as_str(),
+        "reason": reason.as_str(),
     });
     // A fieldPath cannot name an item of a list or a part of metadata; such rows point at their node.
     if node.binds != Binds::EachItem

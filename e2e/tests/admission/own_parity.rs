@@ -1,0 +1,196 @@
+//! Each layer alone: the API server's own rules, its policy, and the webhook name the same rules in
+//! the same words. Does I/O.
+//!
+//! Every layer is held to the same table: what CRD or policy names must be among a case's broken
+//! rules, the webhook must name all of them, and each in the words of the rule's row. So whatever
+//! one layer names, the webhook names too, with the same id and sentence.
+
+use std::collections::BTreeSet;
+
+use kube::core::Status;
+use sandgate_e2e::installation::{self, Layers};
+use sandgate_e2e::{Cluster, Namespace, Options, Outcome, OwnCluster};
+use sandgate_shared::corpus::{Case, Who};
+use sandgate_shared::rules::{Layer, Row, table};
+
+use crate::corpus::{Answer, Desk, broken, case, every_case, named, of, until};
+use crate::writers::Writers;
+
+/// A control plane with these layers, and a namespace on it that all writers may write to.
+async fn layers_alone(layers: Layers) -> Outcome<(OwnCluster, Namespace, Writers)> {
+    let installation = installation::Options {
+        layers,
+        start: layers.webhook,
+        ..installation::Options::default()
+    };
+    let options = Options {
+        installation,
+        ..Options::default()
+    };
+    let cluster = Box::pin(Cluster::own(options)).await?;
+    let namespace = cluster.namespace("alone").await?;
+    let writers = Writers::of(&namespace).await?;
+    let plain = case("a plain scratch claim by anyone");
+    let desk = Desk::new(&namespace, &writers);
+    for who in [Who::User, Who::Operator, Who::OperatorWithoutGroups] {
+        let plain = Case {
+            who,
+            ..plain.clone()
+        };
+        let ask = || desk.answer(0, &plain);
+        until("a plain claim is admitted", ask, Option::is_none).await?;
+    }
+    Ok((cluster, namespace, writers))
+}
+
+/// What the API server's own layers must answer: no rule of another layer, all or one of theirs.
+fn names_its_own(case: &Case, answer: &Answer, layer: Layer) -> Result<(), String> {
+    let expected = broken(case, of(layer));
+    let named = named(answer)?;
+    let right = match layer {
+        // The API server reports every broken rule of a schema, but a policy's first one only.
+        Layer::Crd => named == expected,
+        Layer::Policy => named.is_subset(&expected) && named.is_empty() == expected.is_empty(),
+    };
+    if right && answer.is_some() != expected.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("should name {expected:?}"))
+    }
+}
+
+// Proves: W-003, W-009, W-010, W-011, W-021, W-022
+// Proves: T-007, T-009, T-011, T-012, T-013, T-014, T-015, T-016, T-017, T-018, T-019, T-020, T-021, T-023, T-024, T-025, T-027, T-028, T-077, T-078
+#[tokio::test]
+async fn the_rules_in_the_crds_alone_refuse_what_breaks_them_by_id_and_nothing_else() -> Outcome {
+    let (_cluster, namespace, writers) = layers_alone(Layers {
+        schema_rules: true,
+        ..Layers::NONE
+    })
+    .await?;
+    let desk = Desk::new(&namespace, &writers);
+    every_case(&desk, |case, answer| {
+        names_its_own(case, answer, Layer::Crd)?;
+        match answer {
+            Some(status) if status.code != 422 => Err("should be refused with 422".to_owned()),
+            _ => Ok(()),
+        }
+    })
+    .await
+}
+
+// Proves: W-003, W-012, W-013, W-014, W-015, W-016, W-017, W-018, P-002, P-003, P-004, P-031
+#[tokio::test]
+async fn the_policy_alone_refuses_what_is_the_operators_by_id_and_nothing_else() -> Outcome {
+    let (_cluster, namespace, writers) = layers_alone(Layers {
+        policy: true,
+        ..Layers::NONE
+    })
+    .await?;
+    let desk = Desk::new(&namespace, &writers);
+    let forbidden = case("a target path by a user");
+    let ask = || desk.answer(0, &forbidden);
+    until("the policy is in force", ask, Option::is_some).await?;
+    every_case(&desk, |case, answer| {
+        names_its_own(case, answer, Layer::Policy)?;
+        match answer {
+            Some(status) if status.code != 403 => Err("should be refused with 403".to_owned()),
+            _ => Ok(()),
+        }
+    })
+    .await
+}
+
+// Proves: W-001, W-002, W-003, W-009, W-010, W-011, W-012, W-013, W-014, W-015, W-016, W-017, W-018, W-021, W-022
+#[tokio::test]
+async fn the_webhook_alone_names_every_broken_rule_and_says_whether_object_or_writer_is_wrong()
+-> Outcome {
+    let (_cluster, namespace, writers) = layers_alone(Layers {
+        webhook: true,
+        ..Layers::NONE
+    })
+    .await?;
+    let desk = Desk::new(&namespace, &writers);
+    every_case(&desk, |case, answer| {
+        let expected = broken(case, |_| true);
+        let named = named(answer)?;
+        let Some(status) = answer else {
+            return if expected.is_empty() {
+                Ok(())
+            } else {
+                Err(format!("should name {expected:?}"))
+            };
+        };
+        if !named.is_superset(&expected) || expected.is_empty() {
+            return Err(format!("should name {expected:?}"));
+        }
+        if !status.message.starts_with("admission webhook \"") {
+            return Err("should be refused by a webhook".to_owned());
+        }
+        let only_the_writer = named == named_of(&named, Layer::Policy);
+        let code = if only_the_writer { 403 } else { 422 };
+        if status.code != code {
+            return Err(format!("should be refused with {code}"));
+        }
+        table()
+            .filter(|row| named.contains(row.id))
+            .try_for_each(|row| points_at_its_field(status, row))
+    })
+    .await
+}
+
+fn named_of(named: &BTreeSet<&'static str>, layer: Layer) -> BTreeSet<&'static str> {
+    let of_layer = table().filter(|row| row.layer == layer).map(|row| row.id);
+    of_layer.filter(|id| named.contains(id)).collect()
+}
+
+/// A refusal has a cause for each rule, on the field the rule is about.
+fn points_at_its_field(status: &Status, row: &Row) -> Result<(), String> {
+    let causes = status.details.as_ref().map(|details| &details.causes);
+    let mut fields: Vec<String> = row
+        .nodes
+        .iter()
+        .map(|node| {
+            format!("{}{}", node.path, row.field)
+                .trim_start_matches('.')
+                .to_owned()
+        })
+        .collect();
+    if fields.is_empty() {
+        fields.push(row.field.to_owned());
+    }
+    let of_this_rule = causes
+        .into_iter()
+        .flatten()
+        .filter(|cause| cause.message.contains(&format!("[{}]", row.id)));
+    let mut any = false;
+    for cause in of_this_rule {
+        any = true;
+        let field = without_indices(&cause.field);
+        if !fields.contains(&field) || cause.reason != row.reason.as_str() {
+            return Err(format!(
+                "should have a {} on {fields:?}",
+                row.reason.as_str()
+            ));
+        }
+    }
+    if any {
+        Ok(())
+    } else {
+        Err(format!("should have a cause for {}", row.id))
+    }
+}
+
+/// `spec.mounts[0].role` as `spec.mounts.role`.
+fn without_indices(field: &str) -> String {
+    let mut depth = 0;
+    let outside = field.chars().filter(|character| {
+        match character {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            _ => return depth == 0,
+        }
+        false
+    });
+    outside.collect()
+}
