@@ -12,7 +12,9 @@
 )]
 
 mod corpus;
+mod generated;
 mod own_parity;
+mod own_round_trip;
 mod own_switched_off;
 mod parity;
 mod writers;
