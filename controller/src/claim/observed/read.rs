@@ -161,3 +161,6 @@ fn controller_of(owners: Option<&[OwnerReference]>) -> Option<String> {
     let controller = all.find(|owner| owner.controller == Some(true));
     controller.map(|owner| owner.uid.clone())
 }
+
+#[cfg(test)]
+mod tests;

@@ -139,7 +139,6 @@ fn open_service(
     }
     let mut ports: Vec<NetworkPolicyPort> = Vec::new();
     for wanted in &entry.ports {
-        let before = ports.len();
         for port in target.ports.iter().filter(|port| port.port == *wanted) {
             let number = match &port.target {
                 Target::Number(number) => IntOrString::Int(*number),
@@ -151,7 +150,7 @@ fn open_service(
             }
         }
         let offered = target.ports.iter().any(|port| port.port == *wanted);
-        if ports.len() == before && !offered {
+        if !offered {
             unresolved.push(format!("{title} has no port {wanted}, so it is not opened"));
         }
     }

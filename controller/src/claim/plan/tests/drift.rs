@@ -102,6 +102,14 @@ fn with_nothing_remembered_a_dry_run_tells_that_nothing_changed() {
     },
     &["Deployment .metadata.labels.omnia.altairalabs.ai/sandbox-claim-uid"]
 )]
+#[case::another_order(
+    ObjectKind::Deployment,
+    |deployment: &mut Value| {
+        let sandbox = &mut deployment["spec"]["template"]["spec"]["containers"][0];
+        sandbox["env"].as_array_mut().unwrap().reverse();
+    },
+    &["Deployment .spec.template.spec.containers[sandbox].env"]
+)]
 #[case::more_replicas(
     ObjectKind::Deployment,
     |deployment: &mut Value| deployment["spec"]["replicas"] = json!(3),
@@ -272,6 +280,28 @@ fn an_edit_of_another_path_is_healed_even_while_one_rests() {
     let spec = &world.store[&ObjectKind::Deployment]["spec"];
     assert_eq!(spec["template"]["spec"].get("hostNetwork"), None);
     assert_eq!(spec["replicas"], 1);
+}
+
+// Proves: O-040
+#[rstest]
+fn an_edit_of_another_path_ends_the_rest_of_the_first() {
+    let mut world = World::bound();
+    let edit = |object: &mut Value| object["spec"]["replicas"] = json!(3);
+    for second in [10, 20, 30] {
+        world.stranger(ObjectKind::Deployment, edit);
+        world.settle(at(second));
+    }
+    assert_eq!(
+        world.store[&ObjectKind::Deployment]["spec"]["replicas"],
+        3,
+        "left for a while"
+    );
+    world.stranger(ObjectKind::Deployment, |object| {
+        object["spec"]["template"]["spec"]["hostPID"] = json!(true);
+    });
+    world.settle(at(40));
+    let pod = &world.store[&ObjectKind::Deployment]["spec"]["template"]["spec"];
+    assert_eq!(pod.get("hostPID"), None);
 }
 
 // Proves: O-037

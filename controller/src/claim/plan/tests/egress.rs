@@ -111,6 +111,27 @@ fn an_allowed_service_opens_its_own_selector_in_its_namespace_on_its_target_port
     );
 }
 
+// Proves: O-025, O-030
+#[rstest]
+fn what_leads_to_the_same_place_is_opened_once() {
+    let mut world = World::codegen();
+    let entry = json!({"name": "db", "ports": [80, 8080]});
+    egress(&mut world, json!({"allowedServices": [entry, entry]}));
+    let ports = vec![
+        port(80, Target::Number(8080), "TCP"),
+        port(8080, Target::Number(8080), "TCP"),
+    ];
+    serves(&mut world, "my-agents", "db", target(ports));
+    let rules = policy(&world)["egress"].clone();
+    assert_eq!(rules.as_array().unwrap().len(), 1);
+    assert_eq!(
+        rules[0]["ports"],
+        json!([{"protocol": "TCP", "port": 8080}])
+    );
+    world.settle(start());
+    assert_eq!(world.condition("AllowedServicesResolved"), None);
+}
+
 // Proves: O-024, O-026
 #[rstest]
 fn the_services_to_look_up_are_those_named_each_in_its_namespace() {

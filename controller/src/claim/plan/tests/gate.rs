@@ -103,8 +103,20 @@ const PROBE_OF_NO_PORT: Fault = (
     "readiness.port \"web\" is none of its ports",
 );
 
+const KEPT_VOLUME_NAME: Fault = (
+    |world| {
+        let scratch = json!({"scratch": [
+            {"name": "sandgate-workspace", "mountPath": "/x", "sizeLimit": "1Gi"},
+        ]});
+        world.class_mut().filesystem = serde_json::from_value(scratch).unwrap();
+    },
+    "InvalidClass",
+    "sandgate-workspace, a name the operator keeps",
+);
+
 // Proves: C-002, C-004, C-005, C-029
 #[rstest]
+#[case::kept_volume_name(KEPT_VOLUME_NAME)]
 #[case::runtime_missing(RUNTIME_MISSING)]
 #[case::sandboxes_unset(SANDBOXES_UNSET)]
 #[case::sandboxes_off(SANDBOXES_OFF)]
@@ -137,6 +149,28 @@ fn a_bound_claim_survives_the_same_fault(#[case] fault: Fault) {
     fault.0(&mut world);
     world.settle(start());
     assert_eq!((world.status(), world.store.clone()), before);
+}
+
+// Proves: C-034
+#[rstest]
+#[case::built(None)]
+#[case::with_a_bound_condition_that_is_not_true(Some("False"))]
+fn a_claim_that_never_bound_fails_when_its_class_no_longer_renders(#[case] bound: Option<&str>) {
+    let mut world = World::codegen();
+    world.settle(start());
+    if let Some(bound) = bound {
+        let mut claim = serde_json::to_value(&world.observed.claim).unwrap();
+        let conditions = claim["status"]["conditions"].as_array_mut().unwrap();
+        conditions.push(json!({
+            "type": "Bound", "status": bound, "reason": "X", "message": "",
+            "lastTransitionTime": "2026-11-20T09:00:00Z",
+        }));
+        world.observed.claim = serde_json::from_value(claim).unwrap();
+    }
+    PROBE_OF_NO_PORT.0(&mut world);
+    world.settle(start());
+    assert_eq!(world.phase(), Some(ClaimPhase::Failed));
+    assert_eq!(world.ready().0, "InvalidClass");
 }
 
 // Proves: C-028

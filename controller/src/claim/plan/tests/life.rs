@@ -188,16 +188,31 @@ fn a_failed_claim_loses_its_deployment_at_once_and_its_policy_once_the_pods_are_
     assert_eq!(kinds, [ObjectKind::Deployment]);
     assert!(!plan.delete[0].live.uid.is_empty());
 
+    let set = std::mem::take(&mut world.observed.replica_sets);
     let (plan, _) = world.reconcile(start());
     assert_eq!(plan.delete, [], "a terminating pod stays behind its policy");
-
+    world.observed.replica_sets = set;
     world.observed.pods.clear();
+    let (plan, _) = world.reconcile(start());
+    assert_eq!(plan.delete, [], "a ReplicaSet may still make a pod");
+
     world.observed.replica_sets.clear();
     world.settle(start());
-    assert_eq!(
-        world.store.keys().collect::<Vec<_>>(),
-        [&ObjectKind::Baseline]
-    );
+    let left: Vec<_> = world.store.keys().collect();
+    assert_eq!(left, [&ObjectKind::Baseline]);
+}
+
+// Proves: C-035
+#[rstest]
+fn what_is_being_deleted_is_not_deleted_again() {
+    let mut world = World::codegen();
+    world.settle(start());
+    world.observed.class = Lookup::Missing;
+    world.reconcile(start());
+    world.stranger(ObjectKind::Deployment, |object| {
+        object["metadata"]["deletionTimestamp"] = json!("2026-11-20T10:00:00Z");
+    });
+    assert_eq!(world.plan(start()).delete, []);
 }
 
 // Proves: C-003

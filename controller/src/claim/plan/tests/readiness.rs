@@ -153,6 +153,15 @@ fn back_off_and_restarts_cost_no_further_writes() {
     assert_eq!(world.writes, writes);
 }
 
+// Proves: C-029
+#[rstest]
+fn another_fault_of_the_same_kind_is_told() {
+    let mut world = pending(waits("ErrImagePull", "not found"));
+    world.pod_is(waits("ErrImagePull", "unauthorized"));
+    world.settle(at(1));
+    assert!(world.ready().1.contains("unauthorized"));
+}
+
 // Proves: C-032
 #[rstest]
 fn a_pod_that_is_refused_says_what_the_replica_set_was_told() {

@@ -218,6 +218,17 @@ fn a_class_with_everything_is_copied_as_written() {
     assert_eq!(pod.get("runtimeClassName"), None);
 }
 
+// Proves: O-016
+#[rstest]
+#[case(json!({"limits": {}, "requests": {"cpu": "1"}}), json!({"requests": {"cpu": "1"}}))]
+#[case(json!({"limits": {}, "requests": {}}), json!(null))]
+#[case(json!({}), json!(null))]
+fn empty_resources_are_left_out(#[case] written: Value, #[case] sent: Value) {
+    let mut world = World::codegen();
+    world.class_mut().resources = serde_json::from_value(written).unwrap();
+    assert_eq!(sandbox(&world)["resources"], sent);
+}
+
 // Proves: O-019
 #[rstest]
 #[case("ReadOnly", json!(true))]
@@ -265,5 +276,18 @@ fn a_digest_stays_the_same_for_the_same_object_across_versions() {
     assert_eq!(
         super::super::digest(&object),
         "f684ac718fc79868fcd24f34e0108cc12c43fd2d9b4a483537444c2e8187e033"
+    );
+}
+
+// Proves: O-040
+#[rstest]
+#[case(json!({"ownerReferences": []}))]
+#[case(json!({"ownerReferences": null, "labels": null}))]
+#[case(json!({"labels": {"theirs": "x"}, "resourceVersion": "8"}))]
+fn what_is_not_ours_does_not_move_the_digest(#[case] metadata: Value) {
+    let spec = json!({"replicas": 1});
+    assert_eq!(
+        super::super::digest(&json!({"metadata": metadata, "spec": spec, "status": {"x": 1}})),
+        super::super::digest(&json!({"metadata": {}, "spec": spec})),
     );
 }
