@@ -9,11 +9,11 @@ use kube::{Client, Config};
 use sandgate_shared::names;
 use serde_json::Value;
 
-#[cfg(test)]
-pub(crate) mod fake;
-
 use crate::kind::Kind;
 use crate::metrics::{Metrics, Outcome, Verb};
+
+#[cfg(test)]
+pub(crate) mod fake;
 
 /// Longest wait for an answer. Writes of ours pass no webhook of ours, so this is generous.
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(10);

@@ -1,5 +1,5 @@
 //! Which claims are looked at next: each key at most once in the queue and at most once in work, with
-//! a back-off of its own after a failure. Keeps time by tokio's clock; no other I/O.
+//! a back-off of its own after a failure. Closed at first: only a leader works. Keeps time by tokio's clock; no other I/O.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::Hash;
@@ -34,6 +34,7 @@ pub struct Queue<K> {
 
 #[derive(Debug)]
 struct State<K> {
+    open: bool,
     ready: VecDeque<K>,
     /// By time, then by key.
     later: BTreeSet<(Instant, K)>,
@@ -53,20 +54,26 @@ struct Entry {
 
 impl<K> Default for Queue<K> {
     fn default() -> Self {
-        let state = State {
-            ready: VecDeque::new(),
-            later: BTreeSet::new(),
-            entries: HashMap::new(),
-        };
         Self {
-            state: Mutex::new(state),
+            state: Mutex::default(),
             changed: Notify::new(),
         }
     }
 }
 
+impl<K> Default for State<K> {
+    fn default() -> Self {
+        Self {
+            open: false,
+            ready: VecDeque::new(),
+            later: BTreeSet::new(),
+            entries: HashMap::new(),
+        }
+    }
+}
+
 impl<K: Clone + Eq + Ord + Hash> Queue<K> {
-    /// Puts a key in the queue, unless it is in it.
+    /// Puts a key in the queue, unless it is in it or the queue is closed.
     pub fn push(&self, key: K) {
         if self.lock().push(key) {
             self.changed.notify_one();
@@ -112,12 +119,14 @@ impl<K: Clone + Eq + Ord + Hash> Queue<K> {
         self.changed.notify_one();
     }
 
-    /// Forgets everything, the back-offs too: another term of leadership begins afresh.
-    pub fn clear(&self) {
-        let mut state = self.lock();
-        state.ready.clear();
-        state.later.clear();
-        state.entries.clear();
+    /// Begins to take keys. What happens before is of no use to anybody and is not kept.
+    pub fn open(&self) {
+        self.lock().open = true;
+    }
+
+    /// Takes no more keys and forgets those it has, the back-offs too.
+    pub fn close(&self) {
+        *self.lock() = State::default();
     }
 
     /// How many keys wait to be worked on now.
@@ -139,6 +148,9 @@ impl<K: Clone + Eq + Ord + Hash> Queue<K> {
 impl<K: Clone + Eq + Ord + Hash> State<K> {
     /// Whether the key was added to the ready ones.
     fn push(&mut self, key: K) -> bool {
+        if !self.open {
+            return false;
+        }
         let entry = self.entries.entry(key.clone()).or_default();
         if entry.working {
             entry.again = true;

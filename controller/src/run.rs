@@ -95,7 +95,7 @@ pub async fn run(flags: Flags, shutdown: CancellationToken) -> Result<(), RunErr
     let ended = tokio::select! {
         // Returns when told to stop, its last term over.
         () = elector.run(&shutdown) => Ok(()),
-        Err(error) = lead(leadership, &watches, reconciler) => Err(RunError::Part(Some(error))),
+        Err(error) = lead(leadership, &watches, reconciler, &metrics) => Err(RunError::Part(Some(error))),
         Some(part) = parts.join_next() => Err(RunError::Part(part.err())),
     };
     if let Ok(Err(error)) = tokio::time::timeout(RELEASE_WITHIN, elector.release()).await {
@@ -112,11 +112,12 @@ async fn lead(
     mut leadership: watch::Receiver<Leadership>,
     watches: &Arc<Watches>,
     reconciler: impl Fn() -> Reconciler,
+    metrics: &Metrics,
 ) -> Result<std::convert::Infallible, JoinError> {
     loop {
         let standing = leadership.borrow_and_update().clone();
         if let Leadership::Leading(term) = standing {
-            workers::work(watches, Arc::new(reconciler()), &term).await?;
+            workers::work(watches, Arc::new(reconciler()), metrics, &term).await?;
         }
         if leadership.changed().await.is_err() {
             // The elector is gone, and with it the process.

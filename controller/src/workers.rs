@@ -6,6 +6,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::claim::Reconciler;
+use crate::metrics::Metrics;
 use crate::watch::Watches;
 
 /// How many claims are worked on at once.
@@ -16,13 +17,14 @@ const WORKERS: usize = 8;
 pub async fn work(
     watches: &Arc<Watches>,
     reconciler: Arc<Reconciler>,
+    metrics: &Metrics,
     term: &CancellationToken,
 ) -> Result<(), JoinError> {
     tokio::select! {
         () = term.cancelled() => return Ok(()),
         () = watches.synced.complete() => {}
     }
-    watches.queue.clear();
+    watches.queue.open();
     for claim in watches.index.claims() {
         watches.queue.push(claim);
     }
@@ -31,21 +33,30 @@ pub async fn work(
         workers.spawn(worker(
             Arc::clone(watches),
             Arc::clone(&reconciler),
+            metrics.clone(),
             term.clone(),
         ));
     }
-    while let Some(ended) = workers.join_next().await {
-        ended?;
+    let mut result = Ok(());
+    while let (Ok(()), Some(ended)) = (&result, workers.join_next().await) {
+        result = ended;
     }
-    Ok(())
+    watches.queue.close();
+    result
 }
 
-async fn worker(watches: Arc<Watches>, reconciler: Arc<Reconciler>, term: CancellationToken) {
+async fn worker(
+    watches: Arc<Watches>,
+    reconciler: Arc<Reconciler>,
+    metrics: Metrics,
+    term: CancellationToken,
+) {
     let work = async {
         loop {
             let claim = watches.queue.next().await;
             let next = reconciler.look_after(&claim).await;
             watches.queue.done(&claim, next);
+            metrics.queued(watches.queue.len());
         }
     };
     tokio::select! {

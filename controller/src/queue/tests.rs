@@ -8,13 +8,19 @@ use super::{BACK_OFF_LONGEST, Next, Queue, back_off};
 
 const MOMENT: Duration = Duration::from_millis(1);
 
+fn open() -> Queue<&'static str> {
+    let queue = Queue::default();
+    queue.open();
+    queue
+}
+
 async fn nothing_comes(queue: &Queue<&'static str>) -> bool {
     timeout(MOMENT, queue.next()).await.is_err()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_key_pushed_often_comes_once() {
-    let queue = Queue::default();
+    let queue = open();
     for _ in 0..5 {
         queue.push("a");
     }
@@ -26,7 +32,7 @@ async fn a_key_pushed_often_comes_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_key_in_work_does_not_come_to_a_second_worker_but_again_afterwards() {
-    let queue = Queue::default();
+    let queue = open();
     queue.push("a");
     assert_eq!(queue.next().await, "a");
     queue.push("a");
@@ -40,7 +46,7 @@ async fn a_key_in_work_does_not_come_to_a_second_worker_but_again_afterwards() {
 
 #[tokio::test(start_paused = true)]
 async fn a_key_comes_again_after_the_time_asked_for() {
-    let queue = Queue::default();
+    let queue = open();
     queue.push("a");
     queue.next().await;
     queue.done(&"a", Next::After(Duration::from_secs(30)));
@@ -51,7 +57,7 @@ async fn a_key_comes_again_after_the_time_asked_for() {
 
 #[tokio::test(start_paused = true)]
 async fn news_comes_before_the_time_asked_for_and_in_its_place() {
-    let queue = Queue::default();
+    let queue = open();
     queue.push("a");
     queue.next().await;
     queue.done(&"a", Next::After(Duration::from_secs(30)));
@@ -63,7 +69,7 @@ async fn news_comes_before_the_time_asked_for_and_in_its_place() {
 
 #[tokio::test(start_paused = true)]
 async fn a_failing_key_waits_longer_each_time_and_from_the_start_after_a_success() {
-    let queue = Queue::default();
+    let queue = open();
     queue.push("a");
     let mut waits = Vec::new();
     for _ in 0..3 {
@@ -91,7 +97,7 @@ async fn a_failing_key_waits_longer_each_time_and_from_the_start_after_a_success
 
 #[tokio::test(start_paused = true)]
 async fn news_that_came_during_a_failure_waits_for_the_back_off() {
-    let queue = Queue::default();
+    let queue = open();
     queue.push("a");
     queue.next().await;
     queue.push("a");
@@ -103,7 +109,7 @@ async fn news_that_came_during_a_failure_waits_for_the_back_off() {
 
 #[tokio::test(start_paused = true)]
 async fn one_failing_key_holds_up_no_other() {
-    let queue = Queue::default();
+    let queue = open();
     queue.push("a");
     queue.next().await;
     queue.done(&"a", Next::Retry);
@@ -115,7 +121,7 @@ async fn one_failing_key_holds_up_no_other() {
 
 #[tokio::test(start_paused = true)]
 async fn every_waiting_worker_gets_a_key_when_several_come_at_once() {
-    let queue = Arc::new(Queue::default());
+    let queue = Arc::new(open());
     let mut workers = tokio::task::JoinSet::new();
     for _ in 0..4 {
         let queue = Arc::clone(&queue);
@@ -134,13 +140,23 @@ async fn every_waiting_worker_gets_a_key_when_several_come_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cleared_queue_has_forgotten_keys_in_work_and_back_offs() {
+async fn a_closed_queue_takes_nothing() {
     let queue = Queue::default();
+    queue.push("a");
+    assert!(queue.is_empty());
+    queue.open();
+    assert!(nothing_comes(&queue).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_closed_queue_has_forgotten_keys_in_work_and_back_offs() {
+    let queue = open();
     queue.push("a");
     queue.next().await;
     queue.push("b");
-    queue.clear();
+    queue.close();
     assert!(queue.is_empty());
+    queue.open();
     // A worker of the term before may still report.
     queue.done(&"a", Next::Retry);
     assert!(timeout(BACK_OFF_LONGEST * 2, queue.next()).await.is_err());
