@@ -162,6 +162,16 @@ fn another_fault_of_the_same_kind_is_told() {
     assert!(world.ready().1.contains("unauthorized"));
 }
 
+// Proves: C-021
+#[rstest]
+fn how_a_container_ended_once_is_no_news_while_it_is_ready() {
+    let world = pending(|pod| {
+        ended("Error", 1)(pod);
+        pod.containers[0].ready = true;
+    });
+    assert_eq!(world.ready().0, "SandboxStarting");
+}
+
 // Proves: C-032
 #[rstest]
 fn a_pod_that_is_refused_says_what_the_replica_set_was_told() {
