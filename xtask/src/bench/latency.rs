@@ -1,0 +1,47 @@
+//! Durations and what is told of them. Pure.
+
+use std::time::Duration;
+
+/// Many measured durations, in order of length.
+#[derive(Clone, Debug, Default)]
+pub struct Latencies(Vec<Duration>);
+
+impl FromIterator<Duration> for Latencies {
+    fn from_iter<I: IntoIterator<Item = Duration>>(durations: I) -> Self {
+        let mut all: Vec<Duration> = durations.into_iter().collect();
+        all.sort_unstable();
+        Self(all)
+    }
+}
+
+impl Latencies {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The shortest duration that at least `percent` of 100 do not exceed; nothing if there are none.
+    pub fn percentile(&self, percent: usize) -> Option<Duration> {
+        let rank = (self.0.len() * percent).div_ceil(100);
+        self.0.get(rank.saturating_sub(1)).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_one_of_what_was_measured() {
+        let all: Latencies = (1..=200).rev().map(Duration::from_millis).collect();
+        assert_eq!(all.percentile(50), Some(Duration::from_millis(100)));
+        assert_eq!(all.percentile(99), Some(Duration::from_millis(198)));
+        assert_eq!(all.percentile(100), Some(Duration::from_millis(200)));
+        assert_eq!(all.len(), 200);
+    }
+
+    #[test]
+    fn nothing_measured_has_no_percentile() {
+        assert_eq!(Latencies::default().percentile(50), None);
+    }
+}

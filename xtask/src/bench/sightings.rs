@@ -1,0 +1,134 @@
+//! When things were first seen to be so, through watches of our own, on one clock. Does I/O.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use futures::StreamExt;
+use kube::Api;
+use kube::runtime::watcher::{self, Event, watcher};
+use serde::de::DeserializeOwned;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::latency::Latencies;
+
+/// How long a watch may take to stand.
+const START: Duration = Duration::from_secs(30);
+
+/// A watch on one kind, and for each claim the moment at which what was waited for was first seen.
+#[derive(Debug)]
+pub struct Sightings {
+    first: Arc<Mutex<HashMap<String, Instant>>>,
+    count: watch::Receiver<usize>,
+    follower: JoinHandle<()>,
+}
+
+impl Drop for Sightings {
+    fn drop(&mut self) {
+        self.follower.abort();
+    }
+}
+
+impl Sightings {
+    /// Follows `objects`; `claim_of` names the claim of an object that is as waited for. Returns when
+    /// the watch stands, so that nothing after it is missed; what was so before is no sighting.
+    pub async fn follow<K>(
+        objects: Api<K>,
+        claim_of: impl Fn(&K) -> Option<String> + Send + 'static,
+    ) -> anyhow::Result<Self>
+    where
+        K: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+    {
+        let first = Arc::new(Mutex::new(HashMap::new()));
+        let (counted, count) = watch::channel(0);
+        let (stands, mut standing) = watch::channel(false);
+        let seen = Arc::clone(&first);
+        let follower = tokio::spawn(async move {
+            let mut events = std::pin::pin!(watcher(objects, watcher::Config::default()));
+            while let Some(event) = events.next().await {
+                let now = Instant::now();
+                match event {
+                    Ok(Event::Apply(object)) => {
+                        if let Some(claim) = claim_of(&object) {
+                            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                            seen.entry(claim).or_insert(now);
+                            counted.send_replace(seen.len());
+                        }
+                    }
+                    Ok(Event::InitDone) => drop(stands.send_replace(true)),
+                    Ok(_) => {}
+                    // A watch that breaks would hide when things were so: better no figure.
+                    Err(_) => return,
+                }
+            }
+        });
+        tokio::time::timeout(START, standing.wait_for(|stands| *stands))
+            .await
+            .context("a watch took too long to stand")?
+            .context("a watch broke")?;
+        Ok(Self {
+            first,
+            count,
+            follower,
+        })
+    }
+
+    /// Returns once as many claims have been seen.
+    pub async fn reach(&mut self, wanted: usize, within: Duration) -> anyhow::Result<()> {
+        let reached = self.count.wait_for(|count| *count >= wanted);
+        let in_time = tokio::time::timeout(within, reached)
+            .await
+            .map(|reached| reached.map(drop));
+        match in_time {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => bail!("a watch broke while it was measured"),
+            Err(_) => bail!(
+                "only {} of {wanted} claims came so far within {} s",
+                *self.count.borrow(),
+                within.as_secs()
+            ),
+        }
+    }
+
+    /// The moments, by claim.
+    pub fn moments(&self) -> HashMap<String, Instant> {
+        self.first
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// How long after `from` each claim was seen in `to`; zero if the watches told it the other way round.
+pub fn between(from: &HashMap<String, Instant>, to: &HashMap<String, Instant>) -> Latencies {
+    from.iter()
+        .filter_map(|(claim, start)| {
+            let end = to.get(claim)?;
+            Some(end.saturating_duration_since(*start))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_claims_seen_on_both_sides_have_a_latency() {
+        let now = Instant::now();
+        let later = now + Duration::from_millis(5);
+        let from = HashMap::from([
+            ("a".to_owned(), now),
+            ("b".to_owned(), later),
+            ("c".to_owned(), now),
+        ]);
+        let to = HashMap::from([("a".to_owned(), later), ("b".to_owned(), now)]);
+        let all = between(&from, &to);
+        assert_eq!(all.len(), 2);
+        assert_eq!(all.percentile(50), Some(Duration::ZERO));
+        assert_eq!(all.percentile(100), Some(Duration::from_millis(5)));
+    }
+}
