@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::core::{DynamicObject, Status};
+use kube::core::DynamicObject;
 use kube::{Client, Config};
 use sandgate_shared::names;
 use serde_json::Value;
@@ -12,87 +12,14 @@ use serde_json::Value;
 use crate::kind::Kind;
 use crate::metrics::{Metrics, Outcome, Verb};
 
+mod call;
 #[cfg(test)]
 pub(crate) mod fake;
 
+pub use call::{CallError, Place};
+
 /// Longest wait for an answer. Writes of ours pass no webhook of ours, so this is generous.
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-
-/// A request that did not do what was asked.
-#[derive(Debug, thiserror::Error)]
-pub enum CallError {
-    /// The API server said no.
-    #[error("the API server answered {} {}: {}", .0.code, .0.reason, .0.message)]
-    Refused(Box<Status>),
-    /// No answer in time; the request may have been carried out.
-    #[error("the API server did not answer within {} s", .0.as_secs())]
-    TimedOut(Duration),
-    /// The request or its answer was lost; the request may have been carried out.
-    #[error("failed to talk to the API server")]
-    Lost(#[source] kube::Error),
-}
-
-impl CallError {
-    /// The refusal, if it is one.
-    pub fn refusal(&self) -> Option<&Status> {
-        match self {
-            Self::Refused(status) => Some(status),
-            Self::TimedOut(_) | Self::Lost(_) => None,
-        }
-    }
-
-    /// Whether an object of that name exists already.
-    pub fn is_already_exists(&self) -> bool {
-        self.refusal().is_some_and(Status::is_already_exists)
-    }
-
-    /// Whether there is no such object. A kind that is not served, or a namespace that is gone, is
-    /// another matter: then the answer does not name the object.
-    pub fn is_not_found(&self) -> bool {
-        let named = |status: &Status| {
-            let details = status.details.as_ref();
-            details.is_some_and(|details| !details.name.is_empty() && details.kind != "namespaces")
-        };
-        self.refusal()
-            .is_some_and(|status| status.is_not_found() && named(status))
-    }
-
-    /// Whether somebody else's write came first, or a precondition does not hold.
-    pub fn is_conflict(&self) -> bool {
-        self.refusal().is_some_and(Status::is_conflict)
-    }
-}
-
-/// Where an object is kept: a name, and a namespace unless its kind has none.
-#[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
-    /// What it is.
-    pub kind: Kind,
-    /// Where it is, if its kind is namespaced.
-    pub namespace: Option<&'a str>,
-    /// What it is called.
-    pub name: &'a str,
-}
-
-impl<'a> Place<'a> {
-    /// A place in a namespace.
-    pub fn namespaced(kind: Kind, namespace: &'a str, name: &'a str) -> Self {
-        Self {
-            kind,
-            namespace: Some(namespace),
-            name,
-        }
-    }
-
-    /// A place of a kind that has no namespaces.
-    pub fn cluster(kind: Kind, name: &'a str) -> Self {
-        Self {
-            kind,
-            namespace: None,
-            name,
-        }
-    }
-}
 
 /// A connection to the API server.
 #[derive(Clone)]

@@ -15,24 +15,28 @@ use futures::{Stream, StreamExt as _};
 use kube::core::DynamicObject;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::watch_object;
-use sandgate_certs::directory::{DirectoryError, TlsDirectory, next_files};
-use sandgate_certs::issue::{self, IssueError, Lifetimes};
+use sandgate_certs::directory::{TlsDirectory, next_files};
+use sandgate_certs::issue::{self, Lifetimes};
 use sandgate_certs::plan::plan;
 use sandgate_certs::store::Stored;
 use sandgate_certs::trust::{StandingSince, held_by_all};
 use sandgate_shared::names;
 use tokio::sync::watch;
 
-use crate::api_server::{ApiServer, CallError, Place};
+use crate::api_server::{ApiServer, Place};
 use crate::cause::{self, Chain};
 use crate::kind::Kind;
 use crate::leader::Leadership;
 use crate::metrics::Metrics;
 
 mod configuration;
+mod failure;
 mod secret;
 
+pub use failure::CertificatesError;
+
 use configuration::Configuration;
+use failure::{failed, unreadable};
 
 /// How often a round is made though nothing changed: certificates age. By the wall clock, so that a
 /// machine that slept catches up.
@@ -45,44 +49,6 @@ const CONFIGURATIONS: [Kind; 2] = [
     Kind::MutatingWebhookConfiguration,
     Kind::ValidatingWebhookConfiguration,
 ];
-
-/// A round failed; it is repeated.
-#[derive(Debug, thiserror::Error)]
-pub enum CertificatesError {
-    /// A request failed.
-    #[error("failed to {action} {} {name}", kind.as_str())]
-    Call {
-        /// What was tried.
-        action: &'static str,
-        /// On what kind.
-        kind: Kind,
-        /// On which object.
-        name: String,
-        /// Why it failed.
-        #[source]
-        source: CallError,
-    },
-    /// An object is not what its kind should be.
-    #[error("failed to understand {} {name}", kind.as_str())]
-    Unreadable {
-        /// Kind of the object.
-        kind: Kind,
-        /// Its name.
-        name: String,
-        /// What is wrong with it.
-        #[source]
-        source: serde_json::Error,
-    },
-    /// A certificate could not be made.
-    #[error("failed to make certificates")]
-    Issue(#[source] IssueError),
-    /// The TLS directory could not be written.
-    #[error("failed to hand the certificates to the webhook")]
-    Directory(#[source] DirectoryError),
-    /// The task that writes files was lost.
-    #[error("failed to wait for the files to be written")]
-    Task(#[source] tokio::task::JoinError),
-}
 
 /// Looks after the certificates.
 #[derive(Debug)]
@@ -313,22 +279,5 @@ impl Certificates {
 
     fn secret_place(&self) -> Place<'_> {
         Place::namespaced(Kind::Secret, &self.namespace, &self.secret)
-    }
-}
-
-fn failed(action: &'static str, place: Place<'_>, source: CallError) -> CertificatesError {
-    CertificatesError::Call {
-        action,
-        kind: place.kind,
-        name: place.name.to_owned(),
-        source,
-    }
-}
-
-fn unreadable(place: Place<'_>, source: serde_json::Error) -> CertificatesError {
-    CertificatesError::Unreadable {
-        kind: place.kind,
-        name: place.name.to_owned(),
-        source,
     }
 }
