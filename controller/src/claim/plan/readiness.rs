@@ -154,11 +154,12 @@ fn ended(terminated: &Terminated) -> Finding {
     }
 }
 
-fn starting(observed: &Observed) -> Finding {
+/// What is said while nothing is known to be wrong.
+pub(super) fn starting(observed: &Observed) -> Finding {
     if ever_bound(&observed.claim) {
         Finding {
             reason: reason::SANDBOX_NOT_READY,
-            message: "the sandbox was bound and its pod is not ready now; its addresses are withdrawn until it is"
+            message: "the sandbox was bound and is not ready now; its addresses are withdrawn until it is"
                 .to_owned(),
         }
     } else {

@@ -22,7 +22,7 @@ use super::{
     Verdict,
     events::events,
     gate::{conflict, ever_bound, owns},
-    readiness::{Health, health},
+    readiness::{Health, health, starting},
 };
 use crate::claim::observed::{ObjectKind, Observed};
 
@@ -112,7 +112,7 @@ impl Report<'_> {
         let finding = match (health(self.observed), &trouble) {
             (_, Some(trouble)) if !bound_before || !standing => Some(trouble.clone()),
             (Health::Ready, _) if standing => None,
-            (Health::Ready, _) => Some(starting_again()),
+            (Health::Ready, _) => Some(starting(self.observed)),
             (Health::NotReady(finding), _) => Some(finding),
         };
         let mut next = self.built(build, finding);
@@ -252,14 +252,6 @@ impl Report<'_> {
             })
         });
         Some(records.collect::<Vec<_>>()).filter(|records| !records.is_empty())
-    }
-}
-
-/// A ready pod without the rest of its objects, which are being made again.
-fn starting_again() -> Finding {
-    Finding {
-        reason: reason::SANDBOX_STARTING,
-        message: "the sandbox's pod is ready; its Service and policy are being made".to_owned(),
     }
 }
 

@@ -161,6 +161,35 @@ fn a_write_that_may_succeed_later_leaves_the_claim_pending_with_the_servers_word
 
 // Proves: C-032
 #[rstest]
+fn a_refused_write_holds_back_the_first_bind_even_when_the_pod_is_ready() {
+    let mut world = World::codegen();
+    world.settle(start());
+    world.pod_is(|pod| pod.ready = true);
+    world.refuses = Some((ObjectKind::NetworkPolicy, answer(503, "unavailable")));
+    world.class_mut().egress = None;
+    world.settle(at(1));
+    assert_eq!(world.phase(), Some(ClaimPhase::Pending));
+    assert_eq!(world.ready().0, "WriteRetried");
+    assert_eq!(world.condition("ObjectsCurrent"), None);
+}
+
+// Proves: C-032
+#[rstest]
+fn a_refusal_is_forgotten_once_the_write_is_not_wanted_any_more() {
+    let mut world = World::codegen();
+    world.settle(start());
+    let class = world.observed.class.clone();
+    world.refuses = Some((ObjectKind::NetworkPolicy, answer(503, "unavailable")));
+    world.class_mut().egress = None;
+    world.settle(at(1));
+    assert_eq!(world.ready().0, "WriteRetried");
+    world.observed.class = class;
+    world.settle(at(2));
+    assert_eq!(world.ready().0, "SandboxStarting");
+}
+
+// Proves: C-032
+#[rstest]
 fn a_namespace_that_is_going_leaves_the_claim_as_it_is() {
     let mut world = World::codegen();
     world.refuses = Some((ObjectKind::Baseline, terminating()));

@@ -5,7 +5,7 @@ use rstest::rstest;
 use sandgate_shared::api::{ClaimPhase, SandboxClaimStatus};
 use serde_json::{Value, json};
 
-use super::super::status_patch;
+use super::super::{Applied, status, status_patch};
 use super::world::{World, at, claim, start};
 use crate::claim::observed::{Lookup, ObjectKind};
 
@@ -77,6 +77,22 @@ fn a_new_generation_is_observed_by_one_write() {
     assert_eq!(world.writes, writes + 1);
 }
 
+// Proves: C-029
+#[rstest]
+fn a_claim_that_fails_takes_every_address_back() {
+    let mut world = World::bound();
+    let mut status = world.status();
+    status.view_address = Some("10.0.0.1:9000".to_owned());
+    world.observed.claim.status = Some(status);
+    world.observed.class = Lookup::Missing;
+    world.store.remove(&ObjectKind::NetworkPolicy);
+    world.look();
+    world.settle(at(60));
+    assert_eq!(world.phase(), Some(ClaimPhase::Failed));
+    assert_eq!(world.status().addresses, None);
+    assert_eq!(world.status().view_address, None);
+}
+
 // Proves: C-029, C-033
 #[rstest]
 fn a_failed_claim_is_stalled_as_kstatus_reads_it() {
@@ -103,6 +119,34 @@ fn what_others_wrote_into_the_status_stays() {
     world.settle(start());
     assert!(world.status().release_at.is_some());
     assert!(world.condition("InsecureEgressTestHosts").is_some());
+}
+
+// Proves: C-034
+#[rstest]
+fn the_template_hash_is_told_by_a_later_pass_when_the_first_status_write_was_lost() {
+    let mut whole = World::codegen();
+    whole.settle(start());
+    let mut world = World::codegen();
+    let before = world.observed.claim.clone();
+    world.reconcile(start());
+    world.observed.claim = before;
+    world.settle(start());
+    assert!(world.status().template_hash.is_some());
+    assert_eq!(world.status().template_hash, whole.status().template_hash);
+}
+
+// Proves: C-019
+#[rstest]
+fn a_ready_pod_binds_nothing_while_its_service_is_not_known_to_stand() {
+    let mut world = World::codegen();
+    world.settle(start());
+    world.pod_is(|pod| pod.ready = true);
+    world.store.remove(&ObjectKind::Service);
+    world.look();
+    let nothing = Applied::default();
+    let plan = world.plan(start());
+    let decision = status(&world.observed, &plan, &nothing, &world.settings, start());
+    assert_eq!(decision.status, None, "still Pending, for the same reason");
 }
 
 // Proves: O-040
