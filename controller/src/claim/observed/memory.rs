@@ -115,7 +115,6 @@ impl Memory {
                     intent: hash.clone(),
                 };
                 self.applied.insert(*kind, record);
-                self.held.remove(kind);
                 if self.refusal.as_ref().is_some_and(|past| past.kind == *kind) {
                     self.refusal = None;
                 }

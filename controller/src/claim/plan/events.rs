@@ -19,9 +19,8 @@ const GOOD: [&str; 2] = [reason::SANDBOX_STARTING, reason::SANDBOX_READY];
 pub(super) fn events(before: &SandboxClaimStatus, after: &SandboxClaimStatus) -> Vec<EventDraft> {
     let mut drafts = Vec::new();
     if let Some(ready) = find(after, condition::READY) {
-        let moved = find(before, condition::READY).map(|old| old.reason.as_str())
-            != Some(ready.reason.as_str())
-            || before.phase != after.phase;
+        let told = find(before, condition::READY).map(|old| old.reason.as_str());
+        let moved = told != Some(ready.reason.as_str());
         let reason = known(&ready.reason);
         if moved {
             drafts.extend(reason.map(|reason| EventDraft {

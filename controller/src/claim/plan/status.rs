@@ -155,7 +155,7 @@ impl Report<'_> {
         let message = "the sandbox answers at its addresses";
         conditions.set(condition::READY, true, reason::SANDBOX_READY, message);
         let message = "the sandbox was ready once";
-        conditions.set_once(condition::BOUND, reason::SANDBOX_READY, message);
+        conditions.set(condition::BOUND, true, reason::SANDBOX_READY, message);
         next
     }
 

@@ -51,14 +51,6 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// Sets a condition to true unless it is already; afterwards it is never touched.
-    pub(super) fn set_once(&mut self, name: &str, reason: &str, message: &str) {
-        let stands = |found: &Condition| found.type_ == name && found.status == "True";
-        if !self.list.iter().any(stands) {
-            self.set(name, true, reason, message);
-        }
-    }
-
     /// Sets a condition only if one of this name stands.
     pub(super) fn set_if_present(&mut self, name: &str, holds: bool, reason: &str, message: &str) {
         if self.list.iter().any(|found| found.type_ == name) {

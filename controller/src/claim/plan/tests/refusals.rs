@@ -219,6 +219,23 @@ fn a_refused_write_is_retried_ever_later_and_not_in_between() {
 
 // Proves: C-032
 #[rstest]
+fn a_success_between_two_refusals_starts_the_pauses_anew() {
+    let mut world = World::codegen();
+    let down = Some((ObjectKind::Service, answer(503, "unavailable")));
+    world.refuses.clone_from(&down);
+    world.reconcile(at(0));
+    world.reconcile(at(1));
+    world.refuses = None;
+    world.settle(at(3));
+    world.store.remove(&ObjectKind::Service);
+    world.look();
+    world.refuses = down;
+    let (_, decision) = world.reconcile(at(4));
+    assert_eq!(decision.requeue.unwrap().as_secs(), 1);
+}
+
+// Proves: C-032
+#[rstest]
 fn a_changed_intent_is_tried_at_once() {
     let mut world = World::codegen();
     world.refuses = Some((ObjectKind::NetworkPolicy, answer(503, "unavailable")));

@@ -192,6 +192,28 @@ fn an_event_is_told_once_for_each_change() {
 
 // Proves: C-029
 #[rstest]
+fn only_what_is_wrong_is_a_warning() {
+    let mut world = World::codegen();
+    let (_, decision) = world.reconcile(start());
+    assert!(!decision.events[0].warning);
+    assert_eq!(decision.events[0].action, "Build");
+    world.pod_is(|pod| pod.ready = true);
+    let (_, decision) = world.reconcile(start());
+    assert!(!decision.events[0].warning);
+    assert_eq!(decision.events[0].action, "Bind");
+    world.pod_is(|_| {});
+    let (_, decision) = world.reconcile(start());
+    assert!(decision.events[0].warning);
+
+    let mut world = World::codegen();
+    world.observed.class = Lookup::Missing;
+    let (_, decision) = world.reconcile(start());
+    assert!(decision.events[0].warning);
+    assert_eq!(decision.events[0].action, "Fail");
+}
+
+// Proves: C-029
+#[rstest]
 fn a_message_of_any_length_fits_condition_and_event() {
     let mut world = World::codegen();
     world.settle(start());
