@@ -21,8 +21,9 @@ use crate::writers::Writers;
 const AT_ONCE: usize = 6;
 
 /// How long an API server may take to judge by what it was just given; it tells nobody.
-const PATIENCE: Duration = Duration::from_secs(30);
-const ASK_EVERY: Duration = Duration::from_millis(50);
+pub const PATIENCE: Duration = Duration::from_secs(30);
+/// So it is asked this often.
+pub const ASK_EVERY: Duration = Duration::from_millis(50);
 
 /// Times a write is sent again because somebody else wrote the object in between.
 const CONFLICTS: usize = 20;

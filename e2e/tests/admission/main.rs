@@ -12,9 +12,11 @@
 )]
 
 mod corpus;
+mod denials;
 mod generated;
 mod own_parity;
 mod own_round_trip;
 mod own_switched_off;
 mod parity;
+mod references;
 mod writers;

@@ -1,14 +1,20 @@
 //! Everybody who writes in the corpus, as the API server knows them. Does I/O.
 
 use std::collections::HashMap;
+use std::time::Instant;
 
-use kube::Client;
+use k8s_openapi::api::authorization::v1::SubjectAccessReview;
+use kube::api::PostParams;
 use kube::config::AuthInfo;
+use kube::{Api, Client};
 use sandgate_e2e::identity::EDITORS;
-use sandgate_e2e::{Cluster, Identity, Namespace, Outcome, kubeconfig, manifests};
+use sandgate_e2e::{Cluster, Failure, Identity, Namespace, Outcome, kubeconfig, manifests};
 use sandgate_shared::corpus::Who;
+use sandgate_shared::names::GROUP;
 use sandgate_shared::render::Installation;
 use serde_json::json;
+
+use crate::corpus::{ASK_EVERY, PATIENCE};
 
 /// A client for each [`Who`].
 pub struct Writers(HashMap<Who, Client>);
@@ -79,6 +85,34 @@ pub async fn let_the_operator_write(namespace: &Namespace) -> Outcome {
             "namespace": names.namespace,
         }],
     });
-    manifests::apply(&namespace.cluster().client(), &[binding]).await?;
-    Ok(())
+    let client = namespace.cluster().client();
+    manifests::apply(&client, &[binding]).await?;
+    // Asked about rather than tried: a refusal would look like a right the controller lacks.
+    let review = json!({
+        "spec": {
+            "user": names.identity().username,
+            "resourceAttributes": {
+                "group": GROUP,
+                "resource": "sandboxclaims",
+                "namespace": namespace.name(),
+                "verb": "create",
+            },
+        },
+    });
+    let review: SubjectAccessReview = serde_json::from_value(review)?;
+    let reviews: Api<SubjectAccessReview> = Api::all(client);
+    let deadline = Instant::now() + PATIENCE;
+    let mut turn = tokio::time::interval(ASK_EVERY);
+    loop {
+        turn.tick().await;
+        let told = reviews.create(&PostParams::default(), &review).await?;
+        if told.status.is_some_and(|status| status.allowed) {
+            return Ok(());
+        }
+        if Instant::now() >= deadline {
+            return Err(Failure::saying(
+                "the operator was never allowed to write claims",
+            ));
+        }
+    }
 }

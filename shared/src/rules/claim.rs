@@ -102,7 +102,7 @@ pub(super) const ROWS: &[Row] = &[
             "self.metadata.name.matches('^[a-z]([-a-z0-9]{0,53}[a-z0-9])?$')",
             ".metadata.name",
             Reason::Invalid,
-            "must start with a lower-case letter, hold only lower-case letters, digits and '-', not end with '-' and be at most 55 characters long, so that <claim>-sandbox is a valid Service name",
+            "the name must start with a lower-case letter, hold only lower-case letters, digits and '-', not end with '-' and be at most 55 characters long, so that <claim>-sandbox is a valid Service name",
             "choose a shorter or plainer name",
             &["T-077", "O-003"],
         )

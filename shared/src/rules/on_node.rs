@@ -55,7 +55,8 @@ impl NodeRules {
     ) {
         let root = self.node.path.is_empty();
         // With generateName the mutating review has no name yet, so the root waits for the second call.
-        if root && attempt.phase == Phase::Mutating {
+        let named = json_path::at(attempt.object, "metadata.name").is_some_and(|name| name != "");
+        if root && attempt.phase == Phase::Mutating && !named {
             return;
         }
         let Some(value) = json_path::at(attempt.object, self.node.path) else {
