@@ -294,6 +294,8 @@ impl ControlPlane {
                 )
             });
             arguments.push(format!("--runtime-config={}", off.join(",")));
+            // The plugin waits for the kinds it cannot list, and holds every request until then.
+            arguments.push("--disable-admission-plugins=ValidatingAdmissionPolicy".to_owned());
         }
         let program = Program::new(&self.binaries.api_server, arguments);
         self.launch("kube-apiserver", &program)?;

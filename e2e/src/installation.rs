@@ -149,7 +149,7 @@ impl Installation {
                     .await?,
             );
             this.webhook = this.start_webhook(plane)?;
-            this.until_it_judges(&client).await?;
+            this.until_it_judges(plane).await?;
         }
         Ok(this)
     }
@@ -246,7 +246,12 @@ impl Installation {
     }
 
     /// Ready processes, both `caBundle`s, a bad write refused by us and a good one admitted.
-    async fn until_it_judges(&mut self, client: &Client) -> Result<(), InstallationError> {
+    async fn until_it_judges(&mut self, plane: &ControlPlane) -> Result<(), InstallationError> {
+        let mut config = kubeconfig::config(&plane.kubeconfig()).await?;
+        // The storage of a new kind answers "try again in a second" for a few milliseconds. (Its first
+        // create is held for two seconds all the same: the API server lets its peers catch up.)
+        config.default_retry = false;
+        let client = Client::try_from(config).map_err(KubeconfigError::Client)?;
         let log = match &mut self.controller {
             Some(controller) => {
                 controller.service.answers("/readyz", PATIENCE).await?;
@@ -287,7 +292,7 @@ impl Installation {
             },
         );
         within_patience(validating, "ValidatingWebhookConfiguration", &log).await?;
-        until_judged(client).await
+        until_judged(&client).await
     }
 }
 

@@ -156,7 +156,8 @@ impl Program {
 
     fn command(&self) -> Command {
         let mut command = bound_to_us(&self.path);
-        command.args(&self.arguments);
+        // What this machine's user set for their own kubectl is nobody's credential here.
+        command.args(&self.arguments).env_remove("KUBECONFIG");
         command
     }
 }
