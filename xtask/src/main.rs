@@ -1,5 +1,6 @@
-//! What a developer runs: `cargo xtask up | test | generate | trace`.
+//! What a developer runs: `cargo xtask up | test | generate | trace | bench`.
 
+mod bench;
 mod generate;
 mod test;
 mod tools;
@@ -48,6 +49,12 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Measure against the budgets, with release binaries.
+    Bench {
+        /// One JSON object a line for each figure.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -67,6 +74,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         Command::Test { long } => wait_for(test::run(*long)),
         Command::Generate { check } => generate::run(*check),
         Command::Trace { check } => trace::run(*check),
+        Command::Bench { json } => bench::run(*json),
     }
 }
 
