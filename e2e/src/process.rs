@@ -88,10 +88,11 @@ impl Process {
         else {
             return Ok(());
         };
-        let tail = tail(&self.log, 15);
-        if disk_is_full(&tail) {
+        // A crash's stack traces come after its reason.
+        if disk_is_full(&tail(&self.log, 200)) {
             return Err(ProcessError::DiskFull { name });
         }
+        let tail = tail(&self.log, 15);
         Err(ProcessError::Ended {
             name,
             status,
