@@ -19,4 +19,5 @@ mod own_round_trip;
 mod own_switched_off;
 mod parity;
 mod references;
+mod rendering_accepted;
 mod writers;

@@ -18,7 +18,7 @@ use sandgate_shared::api::{
 
 use super::{
     Settings,
-    intent::{owned_metadata, selector},
+    intent::{owned_metadata, runtime_label, selector},
 };
 use crate::claim::observed::{AllowedTarget, Lookup, Observed, ServiceKey, Target};
 
@@ -92,14 +92,14 @@ pub(super) fn network_policy(
 }
 
 /// Admits the pods of the claim's own runtime, in the claim's namespace, on the class ports. `None`
-/// (nobody) when there is no port to admit them on: a rule without ports would open all.
+/// (nobody) when there is no port to admit them on: a rule without ports would open all; nor when the
+/// runtime's name is longer than a label value, for then no pod can bear it.
 fn ingress(
     claim: &SandboxClaim,
     class: &SandboxClassSpec,
     settings: &Settings,
 ) -> Option<Vec<NetworkPolicyIngressRule>> {
-    let runtime = claim.spec.agent_runtime_ref.as_ref()?;
-    let pods = BTreeMap::from([(settings.runtime_pod_label.clone(), runtime.name.clone())]);
+    let pods = BTreeMap::from([(settings.runtime_pod_label.clone(), runtime_label(claim)?)]);
     let ports: Vec<_> = class
         .ports
         .iter()

@@ -59,6 +59,15 @@ fn only_the_pods_of_the_claims_runtime_come_in_and_only_on_the_class_ports() {
     );
 }
 
+// Proves: O-022
+#[rstest]
+fn a_runtime_whose_name_no_pod_can_bear_as_a_label_lets_nobody_in() {
+    let mut world = World::codegen();
+    let runtime = world.observed.claim.spec.agent_runtime_ref.as_mut();
+    runtime.unwrap().name = "r".repeat(64);
+    assert_eq!(policy(&world).get("ingress"), None);
+}
+
 // Proves: O-023
 #[rstest]
 #[case::absent(json!(null))]

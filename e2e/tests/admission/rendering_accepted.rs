@@ -1,0 +1,391 @@
+//! Whatever class and claim are admitted, what is built for them the API server takes. Does I/O.
+
+use std::collections::BTreeMap;
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::jiff::Timestamp;
+use kube::Api;
+use kube::api::PostParams;
+use sandgate_controller::claim::observed::{
+    AllowedTarget, Lookup, Memory, ObjectKind, Observed, Target, TargetPort,
+};
+use sandgate_controller::claim::plan::{Settings, Verdict, allowed_services, plan};
+use sandgate_e2e::{Cluster, Failure, Identity, Namespace, Outcome, Writer, manifests};
+use sandgate_shared::api::{SandboxClaim, SandboxClass, SandboxClassSpec};
+use sandgate_shared::render;
+use serde_json::{Value, json};
+
+use crate::corpus::until;
+use crate::generated::{Filling, Generator};
+
+/// Of a hundred pairs at least so many are to be admitted and built; the rest is refused, or told
+/// that it cannot be.
+const LEAST_BUILT: usize = 60;
+
+const PORTS: [&str; 7] = [
+    "mcp",
+    "view",
+    "http",
+    "grpc-1",
+    "9p",
+    "metrics",
+    "abcdefghijklmno",
+];
+
+/// Plausible values where the schema alone admits nonsense that only an author's mistake would be,
+/// or where two fields have to fit together.
+fn plausible(make: &mut Generator, path: &str) -> Option<Value> {
+    Some(match path {
+        "spec.image" => json!(make.matching("[a-z]{1,9}\\.example/[a-z0-9]{1,20}:[a-z0-9.]{1,9}")),
+        "spec.ports" => ports(make),
+        "spec.readiness.port" | "spec.view.port" => json!(make.one_of(&PORTS[..2])),
+        "spec.runtimeClassName" => json!("kata-containers"),
+        "spec.resources" => resources(make),
+        "spec.filesystem.scratch" => scratch(make),
+        "spec.filesystem.workspace.mountPath" => json!(make.one_of(&["/workspace", "/w/s.d"])),
+        "spec.nodeSelector" => {
+            json!({ "kubernetes.io/arch": "amd64", "pool": make.one_of(&["a", ""]) })
+        }
+        "spec.tolerations" => tolerations(make),
+        "spec.egress.allowedServices[].name" => json!(make.one_of(&["mirror", "named", "missing"])),
+        "spec.mounts" => json!([{ "role": make.one_of(&["scratch", "scratch", "project"]) }]),
+        "spec.agentRuntimeRef.name" => {
+            // A runtime of another name cannot exist, and its claim is never built.
+            let most = *make.one_of(&[10, 63, 64, 253]);
+            let name = make.matching("[a-z0-9]{1,9}([-.][a-z0-9]{1,9}){0,40}");
+            json!(
+                name.chars()
+                    .take(most)
+                    .collect::<String>()
+                    .trim_end_matches(['-', '.'])
+            )
+        }
+        "spec.handle" => json!(make.matching("[a-z0-9]{1,31}(-[a-z0-9]{1,9})?/[a-z0-9]{1,63}")),
+        _ => return None,
+    })
+}
+
+fn ports(make: &mut Generator) -> Value {
+    let some = usize::try_from(make.number(1, 7)).unwrap();
+    let mut names = PORTS[..some].to_vec();
+    if make.perhaps(5) {
+        names.push("REFUSED");
+    }
+    names
+        .iter()
+        .map(|name| json!({ "name": name, "port": make.number(1, 65535) }))
+        .collect()
+}
+
+fn resources(make: &mut Generator) -> Value {
+    let cpu = [
+        json!("1"),
+        json!(2),
+        json!("0.5"),
+        json!("1500m"),
+        json!("1e1"),
+    ];
+    let memory = [
+        json!("512Mi"),
+        json!("1G"),
+        json!(1_073_741_824),
+        json!("1.5Gi"),
+        json!("256e6"),
+    ];
+    let mut resources = json!({ "limits": {
+        "cpu": make.one_of(&cpu),
+        "memory": make.one_of(&memory),
+    } });
+    if make.perhaps(20) {
+        resources["limits"]["ephemeral-storage"] = json!("10Gi");
+    }
+    if make.perhaps(50) {
+        resources["requests"] = json!({ "cpu": "50m", "memory": make.one_of(&["64Mi", "128M"]) });
+    }
+    if make.perhaps(10) {
+        resources["limits"] = json!({ "cpu": "1" });
+    }
+    resources
+}
+
+fn scratch(make: &mut Generator) -> Value {
+    let sizes = [
+        json!("4Gi"),
+        json!("512Mi"),
+        json!(1_048_576),
+        json!("1.5Gi"),
+        json!("5e8"),
+    ];
+    let all = [
+        ("cache", "/sandbox-cache"),
+        ("tmp", "/tmp"),
+        ("0-data", "/var/lib/data.d"),
+    ];
+    let some = usize::try_from(make.number(0, 3)).unwrap();
+    all.into_iter()
+        .take(some)
+        .map(|(name, path)| {
+            let mut volume = json!({
+                "name": name,
+                "mountPath": path,
+                "sizeLimit": make.one_of(&sizes),
+            });
+            if make.perhaps(50) {
+                volume["medium"] = json!(make.one_of(&["Disk", "Memory"]));
+            }
+            volume
+        })
+        .collect()
+}
+
+fn tolerations(make: &mut Generator) -> Value {
+    let all = [
+        json!({ "operator": "Exists" }),
+        json!({ "key": "sandbox", "operator": "Equal", "value": "yes", "effect": "NoSchedule" }),
+        json!({ "key": "example.com/gpu", "effect": "NoExecute", "tolerationSeconds": 30 }),
+        json!({ "key": "spot", "value": "", "effect": "PreferNoSchedule" }),
+    ];
+    json!([make.one_of(&all), make.one_of(&all)])
+}
+
+/// A class and a claim of it.
+struct Pair {
+    origin: String,
+    class: Value,
+    claim: Value,
+}
+
+fn pair(seed: u64, namespace: &str) -> Pair {
+    let kinds = ["SandboxClass", "ClusterSandboxClass"];
+    let kind = kinds[usize::try_from(seed % 2).unwrap()];
+    let spec = |kind: &str, filling| {
+        let mut crds = render::crds().into_iter();
+        let crd = crds
+            .find(|crd| crd["spec"]["names"]["kind"] == kind)
+            .unwrap();
+        let schema = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"];
+        Generator::new(seed, filling, plausible).value(&schema["spec"], "spec")
+    };
+    let object = |kind: &str, name: String, spec: Value| {
+        json!({
+            "apiVersion": "omnia.altairalabs.ai/v1alpha1",
+            "kind": kind,
+            "metadata": { "name": name },
+            "spec": spec,
+        })
+    };
+    let filling = if seed.is_multiple_of(5) {
+        Filling::Whole
+    } else {
+        Filling::Partial
+    };
+    let mut class = spec(kind, filling);
+    let mut claim = spec("SandboxClaim", Filling::Whole);
+    // What only the operator may write is never built before its provenance is proven.
+    for field in [
+        "connections",
+        "targetPath",
+        "enrolment",
+        "mount",
+        "declaredBy",
+        "maxInstances",
+    ] {
+        claim.as_object_mut().unwrap().remove(field);
+    }
+    match seed % 3 {
+        0 => drop(claim.as_object_mut().unwrap().remove("mounts")),
+        1 => claim["mounts"] = json!([]),
+        _ => {
+            claim["mounts"] = json!([{}]);
+            class["filesystem"]["workspace"] = json!({ "mountPath": "/workspace" });
+        }
+    }
+    if class.get("resources").is_none() && !seed.is_multiple_of(7) {
+        class["trusted"] = json!(true);
+    }
+    let longest = "c".repeat(if seed.is_multiple_of(3) { 55 } else { 8 });
+    Pair {
+        origin: format!("seed {seed}"),
+        class: object(kind, format!("{namespace}-{seed}"), class),
+        claim: object("SandboxClaim", longest, claim),
+    }
+}
+
+/// The Services the class may reach: one by port number, one by port name, and none.
+fn target(name: &str, class: &SandboxClassSpec) -> Lookup<AllowedTarget> {
+    let target = match name {
+        "mirror" => Target::Number(8443),
+        "named" => Target::Name("https".to_owned()),
+        _ => return Lookup::Missing,
+    };
+    let egress = class.egress.as_ref();
+    let entries = egress.and_then(|egress| egress.allowed_services.as_ref());
+    let ports = entries.into_iter().flatten().flat_map(|entry| &entry.ports);
+    Lookup::Found(AllowedTarget {
+        selector: BTreeMap::from([("app".to_owned(), name.to_owned())]),
+        ports: ports
+            .map(|port| TargetPort {
+                port: *port,
+                target: target.clone(),
+                protocol: "TCP".to_owned(),
+            })
+            .collect(),
+    })
+}
+
+/// What is built for an admitted claim of an admitted class; nothing if the claim is told why not.
+fn built(claim: SandboxClaim, class: SandboxClassSpec) -> Outcome<Vec<Value>> {
+    let runtime = serde_json::from_value(json!({ "sandbox": { "enabled": true } }))?;
+    let services = allowed_services(&claim, &class).into_iter();
+    let services = services.map(|key| (key.clone(), target(&key.name, &class)));
+    let observed = Observed {
+        services: services.collect(),
+        claim,
+        runtime: Lookup::Found(runtime),
+        class: Lookup::Found(class),
+        namespace_terminating: false,
+        baseline: None,
+        policy: None,
+        service: None,
+        deployment: None,
+        replica_sets: Vec::new(),
+        pods: Vec::new(),
+        memory: Memory::default(),
+    };
+    let plan = plan(&observed, &Settings::default(), Timestamp::now());
+    match plan.verdict {
+        Verdict::Build(_) => {
+            let kinds: Vec<ObjectKind> = plan.ensure.iter().map(|intent| intent.kind).collect();
+            assert_eq!(kinds[0], ObjectKind::Baseline);
+            assert_eq!(kinds[1..], ObjectKind::OWNED);
+            Ok(plan
+                .ensure
+                .into_iter()
+                .map(|intent| intent.object)
+                .collect())
+        }
+        Verdict::Fail(finding) if !finding.message.is_empty() => Ok(Vec::new()),
+        other => Err(Failure::saying(format!(
+            "an admitted claim came to {other:?}"
+        ))),
+    }
+}
+
+/// Who writes what.
+struct Cast<'a> {
+    namespace: &'a Namespace,
+    author: Writer,
+    operator: Writer,
+}
+
+impl Cast<'_> {
+    /// Whether objects were built, all of which the API server takes.
+    async fn plays(&self, pair: &Pair) -> Outcome<bool> {
+        let Ok(class) = self.author.would_accept(&pair.class).await else {
+            return Ok(false);
+        };
+        let Ok(claim) = self.author.would_accept(&pair.claim).await else {
+            return Ok(false);
+        };
+        // As the controller reads them: both kinds of class have one spec.
+        let spec = json!({ "metadata": {}, "spec": class.data["spec"] });
+        let class: SandboxClass = serde_json::from_value(spec)?;
+        let claim: SandboxClaim = serde_json::from_value(serde_json::to_value(claim)?)?;
+        let objects = built(claim, class.spec)?;
+        for object in &objects {
+            self.operator.would_accept(object).await?;
+            if object["kind"] == "Deployment" {
+                let mut pod = object["spec"]["template"].clone();
+                pod["apiVersion"] = json!("v1");
+                pod["kind"] = json!("Pod");
+                pod["metadata"]["name"] = json!("as-a-replica-set-makes-it");
+                self.namespace.would_accept(&pod).await?;
+            }
+        }
+        Ok(!objects.is_empty())
+    }
+}
+
+async fn everything_admitted_is_accepted(seeds: std::ops::Range<u64>) -> Outcome {
+    let cluster = Cluster::shared().await?;
+    let namespace = cluster.namespace("rendering").await?;
+    restricted(&namespace).await?;
+    let cast = Cast {
+        author: namespace
+            .acting_as(&Identity::User("alice".to_owned()))
+            .await?,
+        operator: namespace.acting_as(&Identity::Operator).await?,
+        namespace: &namespace,
+    };
+    let pairs: Vec<Pair> = seeds.map(|seed| pair(seed, namespace.name())).collect();
+    let told = futures::stream::iter(&pairs).map(|pair| async {
+        let played = cast.plays(pair).await;
+        played.map_err(|failure| format!("{}: {failure}\nof {:#}", pair.origin, pair.class))
+    });
+    let told: Vec<Result<bool, String>> = told.buffer_unordered(6).collect().await;
+    let built = told.iter().filter(|told| **told == Ok(true)).count();
+    let wrong: Vec<String> = told.into_iter().filter_map(Result::err).collect();
+    if !wrong.is_empty() {
+        return Err(Failure::saying(wrong.join("\n\n")));
+    }
+    let least = pairs.len() * LEAST_BUILT / 100;
+    assert!(built >= least, "only {built} of {} were built", pairs.len());
+    Ok(())
+}
+
+/// Makes the namespace take pods of the restricted Pod Security Standard only.
+async fn restricted(namespace: &Namespace) -> Outcome {
+    let name = namespace.name();
+    let manifests = [
+        json!({
+            "apiVersion": "node.k8s.io/v1",
+            "kind": "RuntimeClass",
+            "metadata": { "name": "kata-containers" },
+            "handler": "kata",
+        }),
+        json!({
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {
+                "name": name,
+                "labels": { "pod-security.kubernetes.io/enforce": "restricted" },
+            },
+        }),
+    ];
+    manifests::apply(&namespace.client(), &manifests).await?;
+    let plain = json!({
+        "metadata": { "name": "plain" },
+        "spec": { "containers": [{ "name": "main", "image": "registry.example/plain:1" }] },
+    });
+    let plain: Pod = serde_json::from_value(plain)?;
+    let pods: Api<Pod> = namespace.api();
+    let dry_run = PostParams {
+        dry_run: true,
+        ..PostParams::default()
+    };
+    let ask = || async {
+        match pods.create(&dry_run, &plain).await {
+            Ok(_) => Ok(None),
+            Err(kube::Error::Api(status)) => Ok(Some(*status)),
+            Err(error) => Err(error.into()),
+        }
+    };
+    until("a plain pod is refused", ask, Option::is_some).await
+}
+
+// Proves: O-001, O-007, O-008, O-009, O-013, O-016, O-017
+#[tokio::test]
+async fn whatever_is_admitted_is_built_as_the_api_server_takes_it() -> Outcome {
+    everything_admitted_is_accepted(0..100).await
+}
+
+mod slow {
+    use super::{Outcome, everything_admitted_is_accepted};
+
+    // Proves: O-001, O-007, O-008, O-009, O-013, O-016, O-017
+    #[tokio::test]
+    async fn slow_thousands_of_admitted_pairs_are_built_as_the_api_server_takes_them() -> Outcome {
+        everything_admitted_is_accepted(1_000..2_500).await
+    }
+}
