@@ -21,9 +21,10 @@ pub(super) enum Health {
 }
 
 /// Reads the sandbox's health. Only pods that our Deployment made count, whatever labels others
-/// carry.
-pub(super) fn health(observed: &Observed) -> Health {
-    let mine: Vec<&ObservedPod> = own_pods(observed).collect();
+/// carry; `deployment` is the UID it has now, after what was written.
+pub(super) fn health(observed: &Observed, deployment: Option<&str>) -> Health {
+    let sets = own_replica_sets(observed, deployment);
+    let mine: Vec<&ObservedPod> = own_pods(observed, &sets).collect();
     if mine.iter().any(|pod| pod.ready) {
         return Health::Ready;
     }
@@ -32,35 +33,33 @@ pub(super) fn health(observed: &Observed) -> Health {
         .max_by_key(|pod| (pod.created, pod.uid.as_str()));
     let cause = match newest {
         Some(pod) => pod_cause(observed, pod),
-        None => replica_failure(observed),
+        None => replica_failure(observed, &sets),
     };
     Health::NotReady(cause.unwrap_or_else(|| starting(observed)))
 }
 
-fn own_pods(observed: &Observed) -> impl Iterator<Item = &ObservedPod> {
-    let sets = own_replica_sets(observed);
+fn own_pods<'a>(
+    observed: &'a Observed,
+    sets: &BTreeSet<&str>,
+) -> impl Iterator<Item = &'a ObservedPod> {
     observed.pods.iter().filter(move |pod| {
         let owner = pod.controller.as_deref();
         !pod.deleting && !pod.finished && owner.is_some_and(|owner| sets.contains(owner))
     })
 }
 
-fn own_replica_sets(observed: &Observed) -> BTreeSet<&str> {
-    let Some(deployment) = &observed.deployment else {
-        return BTreeSet::new();
-    };
+fn own_replica_sets<'a>(observed: &'a Observed, deployment: Option<&str>) -> BTreeSet<&'a str> {
     let sets = observed.replica_sets.iter();
-    sets.filter(|set| set.controller.as_deref() == Some(deployment.uid.as_str()))
+    sets.filter(|set| deployment.is_some() && set.controller.as_deref() == deployment)
         .map(|set| set.uid.as_str())
         .collect()
 }
 
-fn replica_failure(observed: &Observed) -> Option<Finding> {
-    let mine = own_replica_sets(observed);
+fn replica_failure(observed: &Observed, sets: &BTreeSet<&str>) -> Option<Finding> {
     let failure = observed
         .replica_sets
         .iter()
-        .filter(|set| mine.contains(set.uid.as_str()))
+        .filter(|set| sets.contains(set.uid.as_str()))
         .find_map(|set| set.failure.as_deref())?;
     Some(Finding {
         reason: reason::POD_REFUSED,

@@ -1,5 +1,12 @@
 //! What a refusal of the API server means for a claim (C-007, C-032). Pure.
 
+/// What quotas say: there is no room; one was just made and nobody has counted yet; one is needed.
+const OF_QUOTAS: [&str; 3] = [
+    "exceeded quota",
+    "status unknown for quota",
+    "insufficient quota to",
+];
+
 /// A write that did not succeed, as the API server or the connection to it said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refusal {
@@ -30,8 +37,8 @@ impl Refusal {
     /// Classifies the refusal; `operator` is the controller's own username.
     ///
     /// The API server answers 403 for four different things, told apart by the words its own code
-    /// uses: RBAC names the user, a quota says `exceeded quota`, a namespace that is going says so
-    /// in a cause, and the rest is admission.
+    /// uses: RBAC names the user, a quota says [`OF_QUOTAS`], a namespace that is going says so in a
+    /// cause, and the rest is admission.
     pub fn class(&self, operator: &str) -> RefusalClass {
         let terminating = self
             .causes
@@ -50,7 +57,9 @@ impl Refusal {
             {
                 RefusalClass::OperatorForbidden
             }
-            403 if self.message.contains("exceeded quota") => RefusalClass::Retry,
+            403 if OF_QUOTAS.iter().any(|words| self.message.contains(words)) => {
+                RefusalClass::Retry
+            }
             400 | 403 | 422 => RefusalClass::Rejected,
             _ => RefusalClass::Retry,
         }

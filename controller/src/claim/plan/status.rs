@@ -109,7 +109,7 @@ impl Report<'_> {
             )
         });
         let standing = ObjectKind::OWNED.into_iter().all(|kind| self.stands(kind));
-        let finding = match (health(self.observed), &trouble) {
+        let finding = match (health(self.observed, self.deployment()), &trouble) {
             (_, Some(trouble)) if !bound_before || !standing => Some(trouble.clone()),
             (Health::Ready, _) if standing => None,
             (Health::Ready, _) => Some(starting(self.observed)),
@@ -201,6 +201,18 @@ impl Report<'_> {
         outcomes
             .find(|(found, _)| *found == kind)
             .map(|(_, outcome)| outcome)
+    }
+
+    /// UID of the Deployment as it stands now. What was seen before the write may lack it: a label
+    /// that was edited away hides it from the watch until it is put back.
+    fn deployment(&self) -> Option<&str> {
+        let written = self
+            .outcome(ObjectKind::Deployment)
+            .and_then(Outcome::stored);
+        let seen = self.observed.deployment.as_ref();
+        written
+            .map(|stored| stored.uid.as_str())
+            .or(seen.map(|live| live.uid.as_str()))
     }
 
     fn stands(&self, kind: ObjectKind) -> bool {

@@ -1,6 +1,7 @@
 //! What strangers change is undone and reported; what nobody changed costs nothing.
 
 use rstest::rstest;
+use sandgate_shared::api::ClaimPhase;
 use serde_json::{Value, json};
 
 use super::super::Action;
@@ -30,6 +31,22 @@ fn an_unchanged_claim_needs_no_request_before_or_after_a_restart() {
     assert_eq!(world.plan(at(900)).ensure, []);
     assert_eq!(world.settle(at(900)), 0);
     assert_eq!(world.writes, writes);
+}
+
+// Proves: O-040, C-021
+#[rstest]
+fn a_label_the_watch_needs_is_put_back_and_withdraws_no_address() {
+    let mut world = World::bound();
+    world.stranger(ObjectKind::Deployment, |deployment| {
+        let labels = deployment["metadata"]["labels"].as_object_mut().unwrap();
+        labels.remove("omnia.altairalabs.ai/sandbox-claim-uid");
+    });
+    // To the watch the Deployment is gone, and back once the label is.
+    world.observed.deployment = None;
+    world.reconcile(at(60));
+    assert_eq!(world.phase(), Some(ClaimPhase::Bound));
+    let (_, _, told) = world.condition("SandboxModified").unwrap();
+    assert!(told.contains("sandbox-claim-uid"), "{told}");
 }
 
 // Proves: O-040

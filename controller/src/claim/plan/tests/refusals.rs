@@ -62,6 +62,20 @@ fn terminating() -> Refusal {
     answer(403, "services \"x\" is forbidden: exceeded quota: small"),
     RefusalClass::Retry
 )]
+#[case::quota_nobody_counted(
+    answer(
+        403,
+        "services \"x\" is forbidden: status unknown for quota: small, resources: count/services"
+    ),
+    RefusalClass::Retry
+)]
+#[case::no_quota_at_all(
+    answer(
+        403,
+        "services \"x\" is forbidden: insufficient quota to consume: count/services"
+    ),
+    RefusalClass::Retry
+)]
 #[case::terminating(terminating(), RefusalClass::NamespaceTerminating)]
 #[case::namespace_gone(
     answer(404, "namespaces \"my-agents\" not found"),
