@@ -1,25 +1,11 @@
-//! The harness itself, on a control plane of its own and without Sandgate's processes.
+//! Pods on the fake node, and the sentences that watch them.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use kube::api::{DeleteParams, Patch, PatchParams};
 use sandgate_e2e::fake_node::STAGE_LABEL;
-use sandgate_e2e::installation::{self, Layers};
-use sandgate_e2e::{Cluster, Namespace, Options, Outcome, OwnCluster, Stage};
+use sandgate_e2e::{Cluster, Namespace, Outcome, Stage};
 use serde_json::{Value, json};
-
-async fn bare_cluster() -> Outcome<OwnCluster> {
-    let installation = installation::Options {
-        layers: Layers::NONE,
-        start: false,
-        ..installation::Options::default()
-    };
-    Cluster::own(Options {
-        installation,
-        ..Options::default()
-    })
-    .await
-}
 
 fn deployment(name: &str) -> Value {
     let labels = json!({ "app": name });
@@ -76,7 +62,7 @@ async fn relabel(namespace: &Namespace, name: &str, stage: Stage) -> Outcome {
 
 #[tokio::test]
 async fn a_fake_node_leads_each_pod_through_the_stage_its_image_names() -> Outcome {
-    let cluster = bare_cluster().await?;
+    let cluster = Cluster::shared().await?;
     let namespace = cluster.namespace("stages").await?;
     for stage in Stage::ALL {
         namespace.accepts(&pod(stage)).await?;
@@ -149,7 +135,7 @@ async fn a_fake_node_leads_each_pod_through_the_stage_its_image_names() -> Outco
 
 #[tokio::test]
 async fn a_deployment_becomes_ready_and_a_second_one_of_its_name_is_rejected() -> Outcome {
-    let cluster = bare_cluster().await?;
+    let cluster = Cluster::shared().await?;
     let namespace = cluster.namespace("deployments").await?;
     namespace.accepts(&deployment("web")).await?;
     namespace
