@@ -1,0 +1,65 @@
+//! Further controllers beside the installation's first, with arguments or a server of their own.
+//! Does I/O.
+
+use sandgate_e2e::identity::TokenFile;
+use sandgate_e2e::kubeconfig::{self, Credential};
+use sandgate_e2e::own_binaries::OwnBinaries;
+use sandgate_e2e::ports::Port;
+use sandgate_e2e::process::Program;
+use sandgate_e2e::service::Service;
+use sandgate_e2e::{Outcome, OwnCluster, folders};
+use sandgate_shared::render::Installation as Names;
+
+/// What a further controller is.
+pub struct Wanted<'a> {
+    /// Names its files.
+    pub name: &'a str,
+    /// Pod its token is bound to; also its identity.
+    pub pod: &'a str,
+    /// Release it belongs to.
+    pub release: &'a str,
+    /// Where it reaches the API server.
+    pub server: &'a str,
+}
+
+/// A controller that runs until it is dropped.
+pub struct Controller {
+    /// Its process.
+    pub service: Service,
+    _token: TokenFile,
+}
+
+/// Starts one.
+pub async fn start(cluster: &OwnCluster, wanted: &Wanted<'_>) -> Outcome<Controller> {
+    let plane = &cluster.control_plane;
+    let names = Names::default();
+    let file = |ending: &str| plane.folder().join(format!("{}.{ending}", wanted.name));
+    let bearer = (
+        names.namespace.as_str(),
+        names.service_account.as_str(),
+        wanted.pod,
+    );
+    let token = file("token");
+    let token = TokenFile::keep(&cluster.client(), &plane.kubeconfig(), bearer, &token).await?;
+    let credential = Credential::TokenFile(token.path());
+    let config = file("kubeconfig");
+    kubeconfig::write(&config, wanted.server, plane.authority(), &credential)?;
+    let tls = file("tls");
+    folders::make(&tls)?;
+    let health = Port::free()?;
+    let arguments = [
+        format!("--release={}", wanted.release),
+        format!("--namespace={}", names.namespace),
+        format!("--service-account={}", names.service_account),
+        format!("--tls-dir={}", tls.display()),
+        format!("--health-listen={}", health.address()),
+        format!("--identity={}", wanted.pod),
+        format!("--kubeconfig={}", config.display()),
+    ];
+    let program = Program::new(&OwnBinaries::find()?.controller, arguments);
+    let service = Service::start_new(wanted.name, program, &file("log"), health)?;
+    Ok(Controller {
+        service,
+        _token: token,
+    })
+}

@@ -1,0 +1,33 @@
+//! The claim controller against a real API server, scheduler and garbage collector, as its own
+//! ServiceAccount. Most tests share one cluster and have a namespace each; modules called `own_…`
+//! start a cluster of their own, because they kill processes or edit what is cluster-wide.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on stops where it stands"
+)]
+
+mod audit;
+mod bad_input;
+mod building;
+mod controllers;
+mod deletion;
+mod egress;
+mod healing;
+mod life;
+mod manifests;
+mod own_bad_input;
+mod own_certificates;
+mod own_faults;
+mod own_leaders;
+mod own_rbac;
+mod own_webhook_down;
+mod own_without_policy;
+mod proxy;
+mod rbac;
+mod readiness;
+mod refusals;
+mod scene;

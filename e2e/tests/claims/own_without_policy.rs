@@ -1,0 +1,45 @@
+//! A cluster whose API server knows no ValidatingAdmissionPolicy.
+
+use k8s_openapi::api::apps::v1::Deployment;
+use sandgate_e2e::{Cluster, Options, Outcome, Stage};
+use serde_json::json;
+
+use crate::audit;
+use crate::manifests::{self, claim_with};
+use crate::scene::Scene;
+
+// Proves: P-024
+#[tokio::test]
+async fn without_the_policy_scratch_claims_bind_and_those_that_need_proof_wait() -> Outcome {
+    let mut options = Options::default();
+    options.control_plane.policy_api = false;
+    let cluster = Cluster::own(options).await?;
+    let policies = ["get", "validatingadmissionpolicies"];
+    let said = cluster.kubectl(&policies, None).await?;
+    assert!(
+        said.stderr.contains("doesn't have a resource type"),
+        "{}",
+        said.stderr
+    );
+
+    let scene = Scene::on(&cluster, "before-1-30").await?;
+    scene.claims("scratch", Stage::Ready).await?;
+    let target = json!({ "targetPath": "projects/shop" });
+    let claim = claim_with("proof", "scratch", &target);
+    // The webhook alone keeps what is the operator's from anyone else.
+    let refused = scene.user().rejects(&claim).await?;
+    assert_eq!(refused.code, 403);
+    scene.operator().await?.accepts(&claim).await?;
+    scene.pending("proof", "ProvenanceUnproven").await?;
+    scene.bound("scratch").await?;
+    scene
+        .user()
+        .accepts(&manifests::claim("after", "scratch"))
+        .await?;
+    scene.bound("after").await?;
+    let deployments = scene.names::<Deployment>().await?;
+    assert_eq!(deployments, ["after-sandbox", "scratch-sandbox"]);
+    let ours = audit::up_to_now(&scene, audit::CONTROLLER).await?;
+    audit::assert_nothing_was_forbidden(&ours);
+    Ok(())
+}

@@ -1,0 +1,309 @@
+//! Claims that get no sandbox, or not yet: names taken, refusals of the API server, missing proof.
+
+use std::time::Duration;
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{Pod, ResourceQuota, Service};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use kube::api::DeleteParams;
+use rstest::rstest;
+use sandgate_e2e::{Outcome, Stage};
+use sandgate_shared::api::SandboxClaim;
+use serde_json::{Value, json};
+
+use crate::manifests::{self, RUNTIME, claim_with};
+use crate::scene::{Scene, condition, ready};
+
+fn foreign_deployment() -> Value {
+    let labels = json!({ "app": "somebody-elses" });
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": { "name": "taken-sandbox" },
+        "spec": {
+            "replicas": 0,
+            "selector": { "matchLabels": labels },
+            "template": {
+                "metadata": { "labels": labels },
+                "spec": { "containers": [{ "name": "main", "image": "example/app:1" }] },
+            },
+        },
+    })
+}
+
+fn foreign_service() -> Value {
+    manifests::service("taken-sandbox", &json!([{ "port": 80 }]))
+}
+
+fn foreign_policy() -> Value {
+    json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": { "name": "taken-sandbox" },
+        "spec": { "podSelector": {}, "egress": [{}], "policyTypes": ["Egress"] },
+    })
+}
+
+/// What of an object a stranger of ours could have changed; its status is its controller's.
+fn content(mut object: Value) -> Value {
+    object.as_object_mut().unwrap().remove("status");
+    let metadata = object["metadata"].as_object_mut().unwrap();
+    for field in ["managedFields", "resourceVersion", "annotations"] {
+        metadata.remove(field);
+    }
+    object
+}
+
+// Proves: C-029, C-035
+#[rstest]
+#[case::deployment(foreign_deployment())]
+#[case::service(foreign_service())]
+#[case::policy(foreign_policy())]
+#[tokio::test]
+async fn an_object_of_the_same_name_fails_the_claim_and_is_never_adopted(
+    #[case] foreign: Value,
+) -> Outcome {
+    let scene = Scene::shared("taken").await?;
+    let kind = foreign["kind"].as_str().unwrap().to_owned();
+    let theirs = scene.accepts(&foreign).await?;
+    let api = scene.api_of(&foreign).await?;
+    scene.claims("taken", Stage::Ready).await?;
+    let failed = scene.failed("taken", "NameConflict").await?;
+    let named = format!("{kind} taken-sandbox");
+    assert!(ready(&failed).1.contains(&named), "{}", ready(&failed).1);
+
+    // What was built before the conflict was found goes again.
+    for other in ["Deployment", "Service", "NetworkPolicy"] {
+        match other {
+            _ if other == kind => {}
+            "Deployment" => scene.vanishes::<Deployment>("taken-sandbox").await?,
+            "Service" => scene.vanishes::<Service>("taken-sandbox").await?,
+            _ => scene.vanishes::<NetworkPolicy>("taken-sandbox").await?,
+        }
+    }
+    assert_eq!(scene.names::<Pod>().await?, Vec::<String>::new());
+    let now = serde_json::to_value(api.get("taken-sandbox").await?)?;
+    assert_eq!(content(now), content(serde_json::to_value(theirs)?));
+    // The failure is the claim's alone: under another name it goes on.
+    scene
+        .user()
+        .accepts(&manifests::claim("free", "taken"))
+        .await?;
+    scene.bound("free").await?;
+    Ok(())
+}
+
+/// A policy of somebody else that takes no Deployment in the scene's namespace.
+fn no_deployments(name: &str, namespace: &str, reason: &str) -> [Value; 2] {
+    let api = "admissionregistration.k8s.io/v1";
+    let rule = json!({
+        "apiGroups": ["apps"],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": ["deployments"],
+    });
+    let there = json!({ "matchLabels": { "kubernetes.io/metadata.name": namespace } });
+    [
+        json!({
+            "apiVersion": api,
+            "kind": "ValidatingAdmissionPolicy",
+            "metadata": { "name": name },
+            "spec": {
+                "matchConstraints": { "resourceRules": [rule], "namespaceSelector": there },
+                "validations": [{
+                    "expression": "false",
+                    "message": "no workloads on a Friday",
+                    "reason": reason,
+                }],
+            },
+        }),
+        json!({
+            "apiVersion": api,
+            "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": { "name": name },
+            "spec": { "policyName": name, "validationActions": ["Deny"] },
+        }),
+    ]
+}
+
+// Proves: C-007, C-029, C-032, C-035
+#[rstest]
+#[case::forbidden("Forbidden")]
+#[case::invalid("Invalid")]
+#[tokio::test]
+async fn an_object_the_api_server_refuses_fails_the_claim_with_the_servers_own_words(
+    #[case] reason: &str,
+) -> Outcome {
+    let scene = Scene::shared("friday").await?;
+    let name = format!("friday-{}", scene.name());
+    let foreign = no_deployments(&name, scene.name(), reason);
+    for manifest in &foreign {
+        scene.accepts(manifest).await?;
+    }
+    until_refused(&scene, &foreign_deployment()).await?;
+    scene.claims("refused", Stage::Ready).await?;
+    let failed = scene.failed("refused", "SandboxRejected").await?;
+    let said = ready(&failed).1;
+    assert!(said.contains("no workloads on a Friday"), "{said}");
+    assert!(said.contains("Deployment"), "{said}");
+    assert_eq!(condition(&failed, "Stalled").unwrap().0, "True");
+    scene.vanishes::<Service>("refused-sandbox").await?;
+    scene.vanishes::<NetworkPolicy>("refused-sandbox").await?;
+    scene.get::<NetworkPolicy>("sandgate-baseline").await?;
+
+    for manifest in &foreign {
+        let api = scene.api_of(manifest).await?;
+        api.delete(&name, &DeleteParams::default()).await?;
+    }
+    Ok(())
+}
+
+/// A policy takes effect a moment after it is written, and no event tells when.
+async fn until_refused(scene: &Scene, manifest: &Value) -> Outcome {
+    let mut turn = tokio::time::interval(Duration::from_millis(50));
+    let refused = async {
+        loop {
+            turn.tick().await;
+            if scene.would_reject(manifest).await.is_ok() {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(sandgate_e2e::namespace::DEADLINE, refused).await?;
+    Ok(())
+}
+
+async fn quota(scene: &Scene, hard: Value) -> Outcome {
+    scene
+        .accepts(&json!({
+            "apiVersion": "v1",
+            "kind": "ResourceQuota",
+            "metadata": { "name": "small" },
+            "spec": { "hard": hard },
+        }))
+        .await?;
+    scene
+        .becomes("small", "is counted", |quota: &ResourceQuota| {
+            quota
+                .status
+                .as_ref()
+                .is_some_and(|status| status.used.is_some())
+        })
+        .await?;
+    Ok(())
+}
+
+// Proves: C-032
+#[tokio::test]
+async fn an_exhausted_quota_for_deployments_delays_a_claim_and_ends_none() -> Outcome {
+    let scene = Scene::shared("quota").await?;
+    quota(&scene, json!({ "count/deployments.apps": "0" })).await?;
+    scene.claims("delayed", Stage::Ready).await?;
+    let waits = scene.pending("delayed", "WriteRetried").await?;
+    assert!(
+        ready(&waits).1.contains("exceeded quota: small"),
+        "{}",
+        ready(&waits).1
+    );
+    let more = json!({ "spec": { "hard": { "count/deployments.apps": "1" } } });
+    scene.merge::<ResourceQuota>("small", more).await?;
+    scene.bound("delayed").await?;
+    Ok(())
+}
+
+// Proves: C-018, C-029, C-032
+#[tokio::test]
+async fn an_exhausted_quota_for_pods_is_told_on_the_claim_in_the_servers_words() -> Outcome {
+    let scene = Scene::shared("pods").await?;
+    quota(&scene, json!({ "pods": "0" })).await?;
+    scene.claims("delayed", Stage::Ready).await?;
+    let waits = scene.pending("delayed", "PodRefused").await?;
+    assert!(
+        ready(&waits).1.contains("exceeded quota: small"),
+        "{}",
+        ready(&waits).1
+    );
+    let more = json!({ "spec": { "hard": { "pods": "1" } } });
+    scene.merge::<ResourceQuota>("small", more).await?;
+    scene.bound("delayed").await?;
+    Ok(())
+}
+
+// Proves: C-005, C-029
+#[tokio::test]
+async fn a_claim_that_mounts_fails_on_a_class_without_a_workspace() -> Outcome {
+    let scene = Scene::shared("mounts").await?;
+    scene
+        .accepts(&manifests::class("plain", Stage::Ready))
+        .await?;
+    let scratch = json!({ "mounts": [{ "role": "scratch" }] });
+    scene
+        .user()
+        .accepts(&claim_with("mounting", "plain", &scratch))
+        .await?;
+    let failed = scene.failed("mounting", "WorkspaceNotSupported").await?;
+    assert!(ready(&failed).1.contains("filesystem.workspace"));
+    assert_eq!(scene.names::<Deployment>().await?, Vec::<String>::new());
+    Ok(())
+}
+
+// Proves: C-030, C-036, P-016
+#[tokio::test]
+async fn a_claim_that_needs_proof_waits_and_owns_nothing() -> Outcome {
+    let scene = Scene::shared("proof").await?;
+    let workspace = json!({ "filesystem": { "workspace": { "mountPath": "/workspace" } } });
+    let class = manifests::class_with("full", Stage::Ready, &workspace);
+    scene.accepts(&class).await?;
+    let operator = scene.operator().await?;
+    let project = json!({ "role": "project", "id": "shop", "path": "projects/shop" });
+    let enrolment = json!({
+        "connections": [{ "role": "site", "connection": "portal" }],
+        "enrolment": { "connection": "portal" },
+    });
+    let mut claims = vec![
+        claim_with("mounts", "full", &json!({ "mounts": [project] })),
+        claim_with("mount", "full", &json!({ "mount": project })),
+        claim_with(
+            "session",
+            "full",
+            &json!({ "mounts": [{ "role": "session" }], "handle": "box/default" }),
+        ),
+        claim_with(
+            "connects",
+            "full",
+            &json!({ "connections": [{ "role": "vcs", "connection": "github" }] }),
+        ),
+        claim_with("target", "full", &json!({ "targetPath": "projects/shop" })),
+        claim_with("enrols", "full", &enrolment),
+    ];
+    claims[5]["spec"]
+        .as_object_mut()
+        .unwrap()
+        .remove("agentRuntimeRef");
+    for claim in &claims {
+        operator.accepts(claim).await?;
+    }
+    for claim in &claims {
+        let name = claim["metadata"]["name"].as_str().unwrap();
+        let waits = scene.pending(name, "ProvenanceUnproven").await?;
+        assert_eq!(waits.status.unwrap().sandbox_name, None);
+    }
+    // A claim made after them is served, so nothing of theirs is still to come.
+    let scratch = json!({ "mounts": [{ "role": "scratch" }] });
+    scene
+        .user()
+        .accepts(&claim_with("scratch", "full", &scratch))
+        .await?;
+    let bound = scene.bound("scratch").await?;
+    assert_eq!(bound.spec.agent_runtime_ref.unwrap().name, RUNTIME);
+    assert_eq!(scene.names::<Deployment>().await?, ["scratch-sandbox"]);
+    assert_eq!(scene.names::<Service>().await?, ["scratch-sandbox"]);
+    let policies = scene.names::<NetworkPolicy>().await?;
+    assert_eq!(policies, ["sandgate-baseline", "scratch-sandbox"]);
+    for claim in &claims {
+        let name = claim["metadata"]["name"].as_str().unwrap();
+        let now: SandboxClaim = scene.api().get(name).await?;
+        assert_eq!(ready(&now).0, "ProvenanceUnproven");
+    }
+    Ok(())
+}
