@@ -80,9 +80,11 @@ impl Deref for OwnCluster {
 impl OwnCluster {
     /// Starts one with these options; binaries that are missing are built, which is told on standard
     /// error.
-    pub async fn start(options: Options) -> Outcome<Self> {
+    pub async fn start(mut options: Options) -> Outcome<Self> {
         let binaries = tokio::task::spawn_blocking(Binaries::ensure).await??;
         let step = Step::begin("starting etcd, API server, controllers, scheduler and a fake node");
+        let kinds = options.installation.layers.kinds();
+        options.control_plane.kinds.extend(kinds);
         let control_plane = Box::pin(ControlPlane::start(binaries, &options.control_plane)).await?;
         step.done();
         let step = Step::begin("installing Sandgate");

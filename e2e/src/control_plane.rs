@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::{Api, Client};
+use serde_json::Value;
 
 use crate::binaries::Binaries;
 use crate::fake_node::{self, FakeNodeError};
 use crate::folders::{self, FolderError, RunFolder};
 use crate::kubeconfig::{self, Credential, KubeconfigError};
+use crate::manifests::{self, ManifestError};
 use crate::pki::{self, Authority};
 use crate::ports::{Port, PortError};
 use crate::process::{Process, ProcessError, Program};
@@ -39,6 +41,9 @@ pub enum ControlPlaneError {
     /// A client could not be made.
     #[error(transparent)]
     Kubeconfig(#[from] KubeconfigError),
+    /// A kind was refused.
+    #[error(transparent)]
+    Kinds(#[from] ManifestError),
     /// The fake node did not become ready.
     #[error(transparent)]
     FakeNode(#[from] FakeNodeError),
@@ -61,6 +66,9 @@ pub struct Options {
     pub policy_api: bool,
     /// The API server's port; a free one if `None`.
     pub port: Option<u16>,
+    /// `CustomResourceDefinition`s to put in place before the controllers start: the garbage collector
+    /// looks for further kinds only every 30 s, and until then deletes nothing they own.
+    pub kinds: Vec<Value>,
 }
 
 impl Default for Options {
@@ -68,6 +76,7 @@ impl Default for Options {
         Self {
             policy_api: true,
             port: None,
+            kinds: Vec::new(),
         }
     }
 }
@@ -113,6 +122,7 @@ impl ControlPlane {
             .await?;
         plane.ports.extend([port]);
         let client = plane.administrator().await?;
+        manifests::apply(&client, &options.kinds).await?;
         plane.start_companions()?;
         let node = fake_node::join(client.clone());
         tokio::try_join!(

@@ -32,14 +32,20 @@ impl Layers {
         webhook: false,
     };
 
+    /// The `CustomResourceDefinition`s of an installation with these layers.
+    pub fn kinds(self) -> Vec<Value> {
+        let mut kinds = render::crds();
+        if !self.schema_rules {
+            kinds.iter_mut().for_each(without_rules);
+        }
+        kinds.extend(render::outside_crds());
+        kinds
+    }
+
     /// All manifests of an installation with these layers, in the order to apply them.
     /// `policies_served` tells whether the API server knows policies at all.
     pub fn manifests(self, names: &Names, policies_served: bool) -> Vec<Value> {
-        let mut all = render::crds();
-        if !self.schema_rules {
-            all.iter_mut().for_each(without_rules);
-        }
-        all.extend(render::outside_crds());
+        let mut all = self.kinds();
         all.extend(render::rbac(names));
         if self.policy && policies_served {
             all.extend(render::admission_policy(names));
