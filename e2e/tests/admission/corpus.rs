@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures::StreamExt;
 use kube::api::{DeleteParams, DynamicObject, PostParams};
 use kube::core::{GroupVersionKind, Status};
-use kube::{Api, Client, ResourceExt};
+use kube::{Api, Client};
 use sandgate_e2e::{Failure, Namespace, Outcome};
 use sandgate_shared::corpus::{Case, Who, cases};
 use sandgate_shared::names::GROUP;
@@ -90,7 +90,7 @@ impl<'a> Desk<'a> {
 
     async fn update(&self, case: &Case, name: &str, stored: &DynamicObject) -> Outcome<Answer> {
         let api = self.api(case.subject, self.writers.get(case.who));
-        let new = self.manifest(&case.new, name, stored.resource_version());
+        let new = self.manifest(&case.new, name, stored.metadata.resource_version.as_deref());
         let new = serde_json::from_value(new)?;
         answer(match case.subresource.as_deref() {
             None => api.replace(name, &DRY_RUN, &new).await,
@@ -101,7 +101,7 @@ impl<'a> Desk<'a> {
         })
     }
 
-    fn manifest(&self, object: &Value, name: &str, version: Option<String>) -> Value {
+    fn manifest(&self, object: &Value, name: &str, version: Option<&str>) -> Value {
         let mut manifest = object.clone();
         json_patch::merge(
             &mut manifest,
@@ -163,7 +163,7 @@ pub async fn every_case(
 }
 
 /// The rules a case breaks, of those `of` selects.
-pub fn broken<'a>(case: &'a Case, of: impl Fn(&Row) -> bool) -> BTreeSet<&'a str> {
+pub fn broken(case: &Case, of: impl Fn(&Row) -> bool) -> BTreeSet<&str> {
     let selected = |id: &&str| table().any(|row| row.id == *id && of(row));
     case.refused
         .iter()

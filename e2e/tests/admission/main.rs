@@ -20,4 +20,5 @@ mod own_switched_off;
 mod parity;
 mod references;
 mod rendering_accepted;
+mod schema;
 mod writers;
