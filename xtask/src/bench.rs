@@ -52,10 +52,10 @@ pub fn run(json: bool) -> anyhow::Result<()> {
 }
 
 async fn build() -> anyhow::Result<OwnBinaries> {
-    let step = Step::begin("building release binaries");
+    // Cargo itself tells how far it is.
+    eprintln!("  building release binaries");
     tools::run_cargo(&[
         "build",
-        "--quiet",
         "--release",
         "-p",
         "sandgate-webhook",
@@ -63,7 +63,6 @@ async fn build() -> anyhow::Result<OwnBinaries> {
         "sandgate-controller",
     ])
     .await?;
-    step.done();
     let ours = tools::binaries()?;
     let target = ours
         .parent()
