@@ -11,6 +11,7 @@
 
 pub mod connection;
 pub mod outside;
+pub(crate) mod pattern;
 pub mod sandbox_claim;
 pub mod sandbox_class;
 mod schema;
@@ -22,11 +23,3 @@ pub use sandbox_claim::{
 pub use sandbox_class::{
     ClusterSandboxClass, ClusterSandboxClassSpec, SandboxClass, SandboxClassSpec,
 };
-
-/// A DNS-1123 label: lower case letters, digits and `-`, at most 63 characters.
-pub const DNS_LABEL: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
-/// A DNS-1123 subdomain: labels joined by dots.
-pub const DNS_SUBDOMAIN: &str =
-    "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
-/// A label value that is not empty (T-010, Q9).
-pub const LABEL_VALUE: &str = "^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$";

@@ -231,7 +231,7 @@ pub struct PlacedVariable {
     /// Name of the variable.
     #[schemars(
         length(min = 1, max = 256),
-        regex(pattern = "^[A-Za-z_][A-Za-z0-9_.-]*$")
+        regex(pattern = super::pattern::VARIABLE)
     )]
     pub name: String,
     /// The Secret's key.

@@ -58,7 +58,7 @@ pub struct SandboxClaimSpec {
     pub class_ref: ClassRef,
     /// The session this sandbox serves. It becomes a pod label, hence a non-empty label value of at most 63 characters. Immutable.
     #[serde(rename = "sessionID")]
-    #[schemars(length(min = 1, max = 63), regex(pattern = super::LABEL_VALUE))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = super::pattern::LABEL_VALUE))]
     pub session_id: String,
     /// The sandbox's identity within its runtime and session, `<sandbox>/<instance>`, two DNS labels. Immutable.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -163,7 +163,7 @@ pub struct EnvVar {
     /// Name of the variable.
     #[schemars(
         length(min = 1, max = 256),
-        regex(pattern = "^[A-Za-z_][A-Za-z0-9_.-]*$")
+        regex(pattern = super::pattern::VARIABLE)
     )]
     pub name: String,
     /// Literal value.
@@ -200,7 +200,7 @@ pub struct Readiness {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HttpGet {
     /// Path requested, starting with a slash.
-    #[schemars(length(min = 1, max = 1024), regex(pattern = "^/"))]
+    #[schemars(length(min = 1, max = 1024), regex(pattern = super::pattern::HTTP_PATH))]
     pub path: String,
 }
 
@@ -234,7 +234,7 @@ pub struct Workspace {
 #[serde(rename_all = "camelCase")]
 pub struct ScratchVolume {
     /// Name of the volume, a DNS label; names starting sandgate- are kept for the operator.
-    #[schemars(length(min = 1, max = 63), regex(pattern = super::DNS_LABEL))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = super::pattern::DNS_LABEL))]
     pub name: String,
     /// Absolute path in the sandbox.
     #[schemars(length(min = 1, max = 1024))]
@@ -295,7 +295,7 @@ pub struct AllowedService {
     pub name: String,
     /// Its namespace; the claim's if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 63), regex(pattern = super::DNS_LABEL))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = super::pattern::DNS_LABEL))]
     pub namespace: Option<String>,
     /// The Service's port numbers that are opened, 1 to 16; no other port is.
     #[schemars(length(min = 1, max = 16), inner(range(min = 1, max = 65535)), extend("x-kubernetes-list-type" = "set"))]
@@ -306,7 +306,7 @@ pub struct AllowedService {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassMount {
     /// scratch or a configured mount role; never session.
-    #[schemars(length(min = 1, max = 63), regex(pattern = super::DNS_LABEL))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = super::pattern::DNS_LABEL))]
     pub role: String,
     /// Whether the sandbox may write to the directory.
     #[serde(default)]

@@ -2,8 +2,7 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-/// Kubernetes' own pattern for a quantity.
-pub(crate) const QUANTITY: &str = "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$";
+use super::pattern::QUANTITY;
 
 fn quantity_value() -> serde_json::Value {
     serde_json::json!({

@@ -11,6 +11,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::verdict::Violation;
+use crate::api::pattern;
 
 /// The schema of one kind with its patterns compiled.
 pub(super) struct Bounds {
@@ -213,8 +214,12 @@ impl Bounds {
                 .get(pattern)
                 .is_some_and(|regex| !regex.is_match(text))
         {
-            let message = format!("must match {pattern}");
-            out.report(path, "schema-pattern", "FieldValueInvalid", message);
+            out.report(
+                path,
+                "schema-pattern",
+                "FieldValueInvalid",
+                pattern::in_words(pattern),
+            );
         }
     }
 }
@@ -294,4 +299,24 @@ fn identity<'a>(item: &'a Value, keys: &[String]) -> Vec<Option<&'a Value>> {
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{render, rules::Subject};
+
+    // Proves: W-002
+    #[test]
+    fn every_pattern_of_the_schemas_has_words_for_whoever_breaks_it() {
+        for subject in Subject::ALL {
+            let bounds = Bounds::new(render::spec_schema(subject)).unwrap();
+            for known in bounds.patterns.keys() {
+                assert!(
+                    !pattern::in_words(known).contains(known.as_str()),
+                    "no words for {known}"
+                );
+            }
+        }
+    }
 }

@@ -131,8 +131,7 @@ mod tests {
                 proof("tests::two", &["T-001"]),
             ],
         );
-        let link =
-            |name: &str| format!("`sandgate-shared` [tests::{name}](/shared/src/rules.rs)");
+        let link = |name: &str| format!("`sandgate-shared` [tests::{name}](/shared/src/rules.rs)");
         let row = format!(
             "| T-001 | core | proved | Four kinds. | {}<br>{} |\n",
             link("one"),
