@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Pod, Service};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
-use kube::api::ListParams;
+use kube::api::{DeleteParams, ListParams};
 use sandgate_e2e::{Outcome, Stage};
 use sandgate_shared::api::SandboxClaim;
+use sandgate_shared::names::CLAIM_NAME_MAX;
 use serde_json::{Value, json};
 
 use crate::manifests::{self, RUNTIME, class_with};
-use crate::scene::{Scene, uid};
+use crate::scene::{Scene, ready, uid};
 
 fn selector(claim: &SandboxClaim) -> Value {
     let name = claim.metadata.name.clone().unwrap();
@@ -113,7 +114,7 @@ async fn a_claim_owns_one_deployment_one_service_and_one_policy_that_select_its_
 }
 
 /// All that a class can say about a pod without a workspace.
-fn everything(toleration: &Value) -> Value {
+fn everything(toleration: &Value, runtime_class: &str) -> Value {
     json!({
         "imagePullPolicy": "Always",
         "args": ["-addr=:8080", "-v"],
@@ -131,6 +132,7 @@ fn everything(toleration: &Value) -> Value {
             "requests": { "cpu": "5m", "memory": "8Mi" },
             "limits": { "cpu": "10m", "memory": "16Mi" },
         },
+        "runtimeClassName": runtime_class,
         "nodeSelector": { "kubernetes.io/hostname": "fake-node" },
         "tolerations": [toleration],
     })
@@ -178,7 +180,16 @@ fn container_as_written() -> Value {
 async fn a_pod_runs_what_its_class_says_and_a_restricted_namespace_admits_it() -> Outcome {
     let scene = Scene::shared("pod").await?;
     let toleration = json!({ "key": "dedicated", "operator": "Exists", "effect": "NoSchedule" });
-    let class = class_with("full", Stage::Ready, &everything(&toleration));
+    // Cluster-wide, hence named after the namespace.
+    let isolated = format!("isolated-{}", scene.name());
+    let runtime_class = json!({
+        "apiVersion": "node.k8s.io/v1",
+        "kind": "RuntimeClass",
+        "metadata": { "name": isolated },
+        "handler": "isolated",
+    });
+    scene.accepts(&runtime_class).await?;
+    let class = class_with("full", Stage::Ready, &everything(&toleration, &isolated));
     scene.claims_class("full", &class).await?;
     let claim = scene.bound("full").await?;
 
@@ -215,6 +226,7 @@ async fn a_pod_runs_what_its_class_says_and_a_restricted_namespace_admits_it() -
                 { "name": "cache", "emptyDir": { "sizeLimit": "64Mi" } },
                 { "name": "fast", "emptyDir": { "sizeLimit": "8Mi", "medium": "Memory" } },
             ],
+            "runtimeClassName": isolated,
             "nodeSelector": { "kubernetes.io/hostname": "fake-node" },
             // From here on what the API server and the scheduler fill in.
             "nodeName": "fake-node",
@@ -228,6 +240,34 @@ async fn a_pod_runs_what_its_class_says_and_a_restricted_namespace_admits_it() -
             "terminationGracePeriodSeconds": 30,
         })
     );
+    let classes = scene.api_of(&runtime_class).await?;
+    classes.delete(&isolated, &DeleteParams::default()).await?;
+    Ok(())
+}
+
+// Proves: O-003, O-017
+#[tokio::test]
+async fn a_claim_of_the_longest_name_is_bound_and_one_of_an_unknown_runtime_class_waits() -> Outcome
+{
+    let scene = Scene::shared("longest").await?;
+    let name = "n".repeat(CLAIM_NAME_MAX);
+    scene
+        .accepts(&manifests::class("box", Stage::Ready))
+        .await?;
+    let session = json!({ "sessionID": "s".repeat(63) });
+    let claim = manifests::claim_with(&name, "box", &session);
+    scene.user().accepts(&claim).await?;
+    scene.bound(&name).await?;
+    let service = scene.names::<Service>().await?;
+    assert_eq!(service, [format!("{name}-sandbox")]);
+    assert_eq!(service[0].len(), 63);
+
+    let unknown = json!({ "runtimeClassName": "nobody-knows-it" });
+    let class = class_with("unknown", Stage::Ready, &unknown);
+    scene.claims_class("unknown", &class).await?;
+    let waits = scene.pending("unknown", "PodRefused").await?;
+    let said = ready(&waits).1;
+    assert!(said.contains("nobody-knows-it"), "{said}");
     Ok(())
 }
 

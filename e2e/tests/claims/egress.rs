@@ -202,5 +202,12 @@ async fn an_edited_class_opens_the_policy_at_once_and_rolls_no_running_sandbox()
     scene.failed("too-late", "ClassNotFound").await?;
     scene.bound("running").await?;
     assert!(pod().await?.contains(&pods[0]));
+    // Until something of it has to be written, which nothing says any more how to.
+    scene
+        .api::<Service>()
+        .delete("running-sandbox", &how)
+        .await?;
+    scene.failed("running", "ClassNotFound").await?;
+    scene.vanishes::<Deployment>("running-sandbox").await?;
     Ok(())
 }

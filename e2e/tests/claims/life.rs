@@ -73,7 +73,7 @@ async fn a_plain_claim_waits_without_addresses_and_is_bound_with_one_for_each_po
     Ok(())
 }
 
-// Proves: O-037, C-027
+// Proves: O-037, O-040
 #[tokio::test]
 async fn a_plain_claim_costs_five_writes_and_two_events_after_its_namespace_is_shut() -> Outcome {
     let scene = Scene::shared("writes").await?;

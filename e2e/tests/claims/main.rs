@@ -12,7 +12,9 @@
 
 mod audit;
 mod bad_input;
+mod baseline;
 mod building;
+mod conflicts;
 mod controllers;
 mod deletion;
 mod egress;

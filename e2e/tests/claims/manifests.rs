@@ -84,3 +84,21 @@ pub fn service(name: &str, ports: &Value) -> Value {
         "spec": { "selector": { "app": name }, "ports": ports },
     })
 }
+
+/// A Deployment of no pods that nothing of ours knows.
+pub fn deployment(name: &str) -> Value {
+    let labels = json!({ "app": "somebody-elses" });
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": { "name": name },
+        "spec": {
+            "replicas": 0,
+            "selector": { "matchLabels": labels },
+            "template": {
+                "metadata": { "labels": labels },
+                "spec": { "containers": [{ "name": "main", "image": "example/app:1" }] },
+            },
+        },
+    })
+}

@@ -44,7 +44,10 @@ async fn while_the_webhook_is_down_claims_are_looked_after_and_deleted_and_none_
             condition(claim, "SandboxModified").is_some_and(|it| it.1 == "Healed")
         })
         .await?;
-    // With foreground deletion the collector's last act is an UPDATE of the claim itself.
+    // Deletion needs nobody of ours; with foreground deletion the collector's last act is an UPDATE of
+    // the claim itself.
+    let controller = cluster.installation.controller.as_mut().unwrap();
+    controller.service.kill();
     let claims = scene.api::<SandboxClaim>();
     claims.delete("goes", &DeleteParams::foreground()).await?;
     claims
@@ -54,6 +57,8 @@ async fn while_the_webhook_is_down_claims_are_looked_after_and_deleted_and_none_
     scene.vanishes::<Deployment>("goes-first-sandbox").await?;
     assert_eq!(scene.names::<Deployment>().await?, ["runs-sandbox"]);
 
+    let controller = cluster.installation.controller.as_mut().unwrap();
+    controller.service.start()?;
     let webhook = cluster.installation.webhook.as_mut().unwrap();
     webhook.start()?;
     webhook.answers("/readyz", DEADLINE).await?;

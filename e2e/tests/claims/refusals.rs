@@ -8,90 +8,11 @@ use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::api::DeleteParams;
 use rstest::rstest;
 use sandgate_e2e::{Outcome, Stage};
-use sandgate_shared::api::SandboxClaim;
+use sandgate_shared::api::{SandboxClaim, SandboxClass};
 use serde_json::{Value, json};
 
 use crate::manifests::{self, RUNTIME, claim_with};
 use crate::scene::{Scene, condition, ready};
-
-fn foreign_deployment() -> Value {
-    let labels = json!({ "app": "somebody-elses" });
-    json!({
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": { "name": "taken-sandbox" },
-        "spec": {
-            "replicas": 0,
-            "selector": { "matchLabels": labels },
-            "template": {
-                "metadata": { "labels": labels },
-                "spec": { "containers": [{ "name": "main", "image": "example/app:1" }] },
-            },
-        },
-    })
-}
-
-fn foreign_service() -> Value {
-    manifests::service("taken-sandbox", &json!([{ "port": 80 }]))
-}
-
-fn foreign_policy() -> Value {
-    json!({
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": { "name": "taken-sandbox" },
-        "spec": { "podSelector": {}, "egress": [{}], "policyTypes": ["Egress"] },
-    })
-}
-
-/// What of an object a stranger of ours could have changed; its status is its controller's.
-fn content(mut object: Value) -> Value {
-    object.as_object_mut().unwrap().remove("status");
-    let metadata = object["metadata"].as_object_mut().unwrap();
-    for field in ["managedFields", "resourceVersion", "annotations"] {
-        metadata.remove(field);
-    }
-    object
-}
-
-// Proves: C-029, C-035
-#[rstest]
-#[case::deployment(foreign_deployment())]
-#[case::service(foreign_service())]
-#[case::policy(foreign_policy())]
-#[tokio::test]
-async fn an_object_of_the_same_name_fails_the_claim_and_is_never_adopted(
-    #[case] foreign: Value,
-) -> Outcome {
-    let scene = Scene::shared("taken").await?;
-    let kind = foreign["kind"].as_str().unwrap().to_owned();
-    let theirs = scene.accepts(&foreign).await?;
-    let api = scene.api_of(&foreign).await?;
-    scene.claims("taken", Stage::Ready).await?;
-    let failed = scene.failed("taken", "NameConflict").await?;
-    let named = format!("{kind} taken-sandbox");
-    assert!(ready(&failed).1.contains(&named), "{}", ready(&failed).1);
-
-    // What was built before the conflict was found goes again.
-    for other in ["Deployment", "Service", "NetworkPolicy"] {
-        match other {
-            _ if other == kind => {}
-            "Deployment" => scene.vanishes::<Deployment>("taken-sandbox").await?,
-            "Service" => scene.vanishes::<Service>("taken-sandbox").await?,
-            _ => scene.vanishes::<NetworkPolicy>("taken-sandbox").await?,
-        }
-    }
-    assert_eq!(scene.names::<Pod>().await?, Vec::<String>::new());
-    let now = serde_json::to_value(api.get("taken-sandbox").await?)?;
-    assert_eq!(content(now), content(serde_json::to_value(theirs)?));
-    // The failure is the claim's alone: under another name it goes on.
-    scene
-        .user()
-        .accepts(&manifests::claim("free", "taken"))
-        .await?;
-    scene.bound("free").await?;
-    Ok(())
-}
 
 /// A policy of somebody else that takes no Deployment in the scene's namespace.
 fn no_deployments(name: &str, namespace: &str, reason: &str) -> [Value; 2] {
@@ -140,7 +61,7 @@ async fn an_object_the_api_server_refuses_fails_the_claim_with_the_servers_own_w
     for manifest in &foreign {
         scene.accepts(manifest).await?;
     }
-    until_refused(&scene, &foreign_deployment()).await?;
+    until_refused(&scene, &manifests::deployment("somebody-elses")).await?;
     scene.claims("refused", Stage::Ready).await?;
     let failed = scene.failed("refused", "SandboxRejected").await?;
     let said = ready(&failed).1;
@@ -155,6 +76,50 @@ async fn an_object_the_api_server_refuses_fails_the_claim_with_the_servers_own_w
         let api = scene.api_of(manifest).await?;
         api.delete(&name, &DeleteParams::default()).await?;
     }
+    Ok(())
+}
+
+// Proves: C-035
+#[tokio::test]
+async fn a_claim_that_fails_while_its_pod_stands_keeps_its_policy_until_the_pod_is_gone() -> Outcome
+{
+    let scene = Scene::shared("fails").await?;
+    scene.claims("fails", Stage::NeverReady).await?;
+    let starting = |deployment: &Deployment| {
+        deployment
+            .status
+            .as_ref()
+            .is_some_and(|status| status.replicas == Some(1))
+    };
+    scene
+        .becomes("fails-sandbox", "has a pod", starting)
+        .await?;
+    let pod = scene.names::<Pod>().await?.remove(0);
+    let held = json!({ "metadata": { "finalizers": ["sandgate.dev/held"] } });
+    scene.merge::<Pod>(&pod, held).await?;
+
+    // Its class gone before the first bind, a claim fails at the next look at it.
+    let classes = scene.api::<SandboxClass>();
+    classes.delete("fails", &DeleteParams::default()).await?;
+    scene.failed("fails", "ClassNotFound").await?;
+    scene.vanishes::<Deployment>("fails-sandbox").await?;
+    scene
+        .becomes(&pod, "is terminating", |pod: &Pod| {
+            pod.metadata.deletion_timestamp.is_some()
+        })
+        .await?;
+    // A claim made and bound meanwhile: all that was to be deleted now is.
+    scene.claims("after", Stage::Ready).await?;
+    scene.bound("after").await?;
+    scene.get::<Service>("fails-sandbox").await?;
+    scene.get::<NetworkPolicy>("fails-sandbox").await?;
+
+    scene
+        .merge::<Pod>(&pod, json!({ "metadata": { "finalizers": null } }))
+        .await?;
+    scene.vanishes::<Pod>(&pod).await?;
+    scene.vanishes::<Service>("fails-sandbox").await?;
+    scene.vanishes::<NetworkPolicy>("fails-sandbox").await?;
     Ok(())
 }
 
@@ -247,7 +212,7 @@ async fn a_claim_that_mounts_fails_on_a_class_without_a_workspace() -> Outcome {
     Ok(())
 }
 
-// Proves: C-030, C-036, P-016
+// Proves: P-016, P-029
 #[tokio::test]
 async fn a_claim_that_needs_proof_waits_and_owns_nothing() -> Outcome {
     let scene = Scene::shared("proof").await?;
