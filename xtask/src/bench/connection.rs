@@ -67,20 +67,25 @@ pub fn trusting(authority: &str) -> anyhow::Result<Arc<ClientConfig>> {
 }
 
 impl Connection {
-    /// Connects; the handshake is done with the first exchange.
+    /// Connects and shakes hands.
     pub fn open(address: SocketAddr, tls: &Arc<ClientConfig>) -> anyhow::Result<Self> {
         let socket = TcpStream::connect_timeout(&address, PATIENCE)
             .with_context(|| format!("failed to connect to the webhook at {address}"))?;
         socket.set_nodelay(true)?;
         socket.set_read_timeout(Some(PATIENCE))?;
         socket.set_write_timeout(Some(PATIENCE))?;
-        let session =
+        let mut session =
             ClientConnection::new(Arc::clone(tls), ServerName::IpAddress(address.ip().into()))?;
-        let stamped = Stamped {
+        let mut stamped = Stamped {
             socket,
             last_written: Instant::now(),
             first_read: None,
         };
+        while session.is_handshaking() {
+            session
+                .complete_io(&mut stamped)
+                .context("failed to shake hands with the webhook")?;
+        }
         Ok(Self {
             stream: StreamOwned::new(session, stamped),
             answer: Vec::new(),
