@@ -34,8 +34,9 @@ fn secrets(cluster: &OwnCluster) -> Api<Secret> {
     Api::namespaced(cluster.client(), &Names::default().namespace)
 }
 
-/// The `caBundle` of every webhook of ours; there must be one only.
-async fn bundle(cluster: &OwnCluster) -> Outcome<Vec<u8>> {
+/// The different `caBundle`s of all webhooks of ours; two while a CA is on its way to both
+/// configurations.
+async fn bundles(cluster: &OwnCluster) -> Outcome<Vec<Vec<u8>>> {
     let name = names::webhook_configuration("sandgate");
     let mutating: Api<MutatingWebhookConfiguration> = Api::all(cluster.client());
     let validating: Api<ValidatingWebhookConfiguration> = Api::all(cluster.client());
@@ -47,6 +48,12 @@ async fn bundle(cluster: &OwnCluster) -> Outcome<Vec<u8>> {
         .map(|config| config.ca_bundle.unwrap().0)
         .collect();
     bundles.dedup();
+    Ok(bundles)
+}
+
+/// The one `caBundle`.
+async fn bundle(cluster: &OwnCluster) -> Outcome<Vec<u8>> {
+    let mut bundles = bundles(cluster).await?;
     assert_eq!(bundles.len(), 1, "the configurations hold different CAs");
     Ok(bundles.remove(0))
 }
@@ -70,16 +77,17 @@ async fn served(cluster: &OwnCluster, bundle: &[u8]) -> Outcome<Vec<u8>> {
     Ok(shown[0].to_vec())
 }
 
-/// Waits until the webhook shows another certificate than `before`, trusted by the live bundle.
+/// Waits until the webhook shows another certificate than `before`, which both configurations trust.
 async fn serves_another(cluster: &OwnCluster, before: &[u8]) -> Outcome<Vec<u8>> {
     let mut turn = tokio::time::interval(ASK_EVERY);
     let another = async {
         loop {
             turn.tick().await;
-            let bundle = bundle(cluster).await?;
-            match served(cluster, &bundle).await {
-                Ok(shown) if shown != before => return Outcome::Ok(shown),
-                _ => {}
+            if let [bundle] = bundles(cluster).await?.as_slice()
+                && let Ok(shown) = served(cluster, bundle).await
+                && shown != before
+            {
+                return Outcome::Ok(shown);
             }
         }
     };
