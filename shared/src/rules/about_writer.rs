@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use cel::{Context, Env, Program, Value as Cel};
-use serde_json::{Value, json};
+use cel::{
+    Context, Env, Program,
+    common::types::{CelBool, CelString},
+};
+use serde_json::Value;
 
 use super::{
     compiled::{Outcome, Rule, compile},
-    evaluate::{cel_map, cel_value, holds},
+    evaluate::{Borrowed, cel_map, cel_value, holds},
     identity::OperatorIdentity,
     row::Moment,
     rulebook::CompileError,
@@ -64,28 +67,27 @@ impl WriterRules {
         }
     }
 
-    fn asking(&self, attempt: &Attempt<'_>, env: &Arc<Env>) -> Result<Context<'_, '_>, String> {
-        let user_info = if attempt.user_info.is_object() {
-            cel_value(attempt.user_info)
-        } else {
-            cel_value(&json!({}))
+    fn asking<'a>(&self, attempt: &Attempt<'a>, env: &Arc<Env>) -> Result<Context<'a, 'a>, String> {
+        let user_info = match attempt.user_info {
+            known @ Value::Object(_) => cel_value(known),
+            _ => cel_map([]),
         };
-        let mut context = Context::with_env(Arc::clone(env));
-        let operation = Cel::String(Arc::new(attempt.operation.as_str().to_owned()));
+        let operation: Borrowed<'_> = Box::new(CelString::from(attempt.operation.as_str()));
         let request = cel_map([("userInfo", user_info), ("operation", operation)]);
-        context.add_variable_from_value("request", request);
-        context.add_variable_from_value("object", spec_of(attempt.object));
-        let old_object = attempt.old_object.map_or(Cel::Null, spec_of);
-        context.add_variable_from_value("oldObject", old_object);
-        let operator = holds(&self.operator, &context)?;
-        context.add_variable_from_value("variables", cel_map([("operator", Cel::Bool(operator))]));
+        let old_object = attempt.old_object.map_or_else(|| cel_map([]), spec_of);
+        let mut context = Context::with_env(Arc::clone(env));
+        context.add_variable_as_val("request", request);
+        context.add_variable_as_val("object", spec_of(attempt.object));
+        context.add_variable_as_val("oldObject", old_object);
+        let operator: Borrowed<'_> = Box::new(CelBool::from(holds(&self.operator, &context)?));
+        context.add_variable_as_val("variables", cel_map([("operator", operator)]));
         Ok(context)
     }
 }
 
 /// Of an object these rules read the spec alone (a test holds them to it); managed fields and the
 /// rest need not be converted.
-fn spec_of(object: &Value) -> Cel {
+fn spec_of(object: &Value) -> Borrowed<'_> {
     cel_map(object.get("spec").map(|spec| ("spec", cel_value(spec))))
 }
 

@@ -5,13 +5,17 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, LazyLock, PoisonError, RwLock},
+    sync::{LazyLock, PoisonError, RwLock},
 };
 
 use cel::{
     Context, DeclarationError, Env, ExecutionError, Program, Value as Cel,
-    common::types::{CelBool, CelString},
-    objects::{Key, Map},
+    common::{
+        types::{
+            CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelNull, CelString, CelUInt,
+        },
+        value::Val,
+    },
 };
 use regex::Regex;
 use serde_json::Value;
@@ -43,19 +47,24 @@ fn matches(this: &CelString<'_>, pattern: &CelString<'_>) -> Result<CelBool, Exe
     Ok(CelBool::from(answer))
 }
 
+/// A CEL value that borrows the JSON it stands for.
+pub(super) type Borrowed<'v> = Box<dyn Val + 'v>;
+
 /// Raw JSON as CEL sees it. Numbers without a fraction are integers and null fields are absent, as
-/// in the API server.
-pub(super) fn cel_value(value: &Value) -> Cel {
+/// in the API server. Text is borrowed: a review is judged without copying it.
+pub(super) fn cel_value(value: &Value) -> Borrowed<'_> {
     match value {
-        Value::Null => Cel::Null,
-        Value::Bool(flag) => Cel::Bool(*flag),
-        Value::Number(number) => number
-            .as_i64()
-            .map(Cel::Int)
-            .or_else(|| number.as_u64().map(Cel::UInt))
-            .unwrap_or_else(|| Cel::Float(number.as_f64().unwrap_or(f64::NAN))),
-        Value::String(text) => Cel::String(Arc::new(text.clone())),
-        Value::Array(items) => Cel::List(Arc::new(items.iter().map(cel_value).collect())),
+        Value::Null => Box::new(CelNull),
+        Value::Bool(flag) => Box::new(CelBool::from(*flag)),
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(number), _) => Box::new(CelInt::from(number)),
+            (None, Some(number)) => Box::new(CelUInt::from(number)),
+            (None, None) => Box::new(CelDouble::from(number.as_f64().unwrap_or(f64::NAN))),
+        },
+        Value::String(text) => Box::new(CelString::from(text.as_str())),
+        Value::Array(items) => Box::new(CelList::from(
+            items.iter().map(cel_value).collect::<Vec<_>>(),
+        )),
         Value::Object(fields) => cel_map(
             fields
                 .iter()
@@ -66,12 +75,14 @@ pub(super) fn cel_value(value: &Value) -> Cel {
 }
 
 /// A CEL map of the given fields.
-pub(super) fn cel_map<'a>(fields: impl IntoIterator<Item = (&'a str, Cel)>) -> Cel {
-    let map: HashMap<Key, Cel> = fields
+pub(super) fn cel_map<'v>(
+    fields: impl IntoIterator<Item = (&'v str, Borrowed<'v>)>,
+) -> Borrowed<'v> {
+    let map: HashMap<CelMapKey<'v>, Borrowed<'v>> = fields
         .into_iter()
-        .map(|(name, value)| (Key::String(Arc::new(name.to_owned())), value))
+        .map(|(name, value)| (CelMapKey::from(name), value))
         .collect();
-    Cel::Map(Map { map: Arc::new(map) })
+    Box::new(CelMap::from(map))
 }
 
 /// Runs `program`; anything but a boolean is an error.

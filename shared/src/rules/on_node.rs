@@ -84,7 +84,7 @@ impl NodeRules {
         }
         let mut context = Context::with_env(Arc::clone(env));
         if let Some(old) = old {
-            context.add_variable_from_value("oldSelf", cel_value(old));
+            context.add_variable_as_val("oldSelf", cel_value(old));
         }
         let path = self.node.path;
         match self.node.binds {
@@ -94,7 +94,7 @@ impl NodeRules {
                 } else {
                     "self"
                 };
-                context.add_variable_from_value(name, cel_value(value));
+                context.add_variable_as_val(name, cel_value(value));
                 for rule in rules {
                     let field = || json_path::join(path, rule.row.field);
                     rule.run(&context, field, operator, outcome);
@@ -103,7 +103,7 @@ impl NodeRules {
             Binds::EachItem => {
                 let rules: Vec<_> = rules.collect();
                 for (index, item) in value.as_array().into_iter().flatten().enumerate() {
-                    context.add_variable_from_value("it", cel_value(item));
+                    context.add_variable_as_val("it", cel_value(item));
                     for rule in &rules {
                         let field = || format!("{path}[{index}]{}", rule.row.field);
                         rule.run(&context, field, operator, outcome);
