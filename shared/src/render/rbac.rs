@@ -1,5 +1,5 @@
-//! Namespace, ServiceAccounts, roles and bindings: what the operator may do, and no more.
-//! Pure.
+//! Namespace, ServiceAccounts, roles and bindings: what the operator may do, and no more. A
+//! verb comes in with the code that uses it. Pure.
 
 use serde_json::{Value, json};
 
@@ -20,23 +20,13 @@ pub fn rbac(installation: &Installation) -> Vec<Value> {
         rule(
             &[names::GROUP],
             &["sandboxclaims"],
-            &["get", "list", "watch", "delete"]
+            &["get", "list", "watch"]
         ),
-        rule(
-            &[names::GROUP],
-            &["sandboxclaims/status"],
-            &["get", "patch"]
-        ),
+        rule(&[names::GROUP], &["sandboxclaims/status"], &["patch"]),
         rule(&[names::GROUP], &["sandboxclaims/finalizers"], &["update"]),
         rule(
             &[names::GROUP],
-            &[
-                "sandboxclasses",
-                "clustersandboxclasses",
-                "agentruntimes",
-                "toolregistries",
-                "workspaces"
-            ],
+            &["sandboxclasses", "clustersandboxclasses", "agentruntimes"],
             &["get", "list", "watch"],
         ),
         rule(
@@ -44,19 +34,19 @@ pub fn rbac(installation: &Installation) -> Vec<Value> {
             &["deployments"],
             &["get", "list", "watch", "create", "update", "delete"]
         ),
-        rule(&["apps"], &["replicasets"], &["get", "list", "watch"]),
+        rule(&["apps"], &["replicasets"], &["list", "watch"]),
         rule(
             &[""],
             &["services"],
             &["get", "list", "watch", "create", "update", "delete"]
         ),
-        rule(&[""], &["pods", "namespaces"], &["get", "list", "watch"]),
+        rule(&[""], &["pods", "namespaces"], &["list", "watch"]),
         rule(
             &["networking.k8s.io"],
             &["networkpolicies"],
             &["get", "list", "watch", "create", "update", "delete"],
         ),
-        rule(&["events.k8s.io"], &["events"], &["create", "patch"]),
+        rule(&["events.k8s.io"], &["events"], &["create"]),
         named(
             &["admissionregistration.k8s.io"],
             &[
