@@ -58,8 +58,12 @@ impl ApiServer {
         }
     }
 
-    /// GET; `None` if there is no such object.
+    /// GET; `None` if there is no such object. Of a name that no object can bear this is known
+    /// without asking.
     pub async fn get(&self, place: Place<'_>) -> Result<Option<DynamicObject>, CallError> {
+        if !place.can_exist() {
+            return Ok(None);
+        }
         let api = self.objects(place.kind, place.namespace);
         match self
             .call(Verb::Get, place.kind, None, api.get(place.name))

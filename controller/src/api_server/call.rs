@@ -80,4 +80,21 @@ impl<'a> Place<'a> {
             name,
         }
     }
+
+    /// Whether an object can bear the name: a DNS subdomain, which holds for every kind we read.
+    ///
+    /// Some names are typed by whoever writes a claim, and a name becomes part of a URL: one like
+    /// `?watch=true` or `a/status` would turn our request into another.
+    pub fn can_exist(&self) -> bool {
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let label = |label: &str| {
+            let ends = [label.bytes().next(), label.bytes().last()];
+            ends.into_iter().all(|end| end.is_some_and(plain))
+                && label.bytes().all(|byte| plain(byte) || byte == b'-')
+        };
+        self.name.len() <= 253 && self.name.split('.').all(label)
+    }
 }
+
+#[cfg(test)]
+mod tests;
