@@ -1,22 +1,22 @@
 //! Sandgate on a control plane, as a chart would install it: manifests, then the real binaries, each
 //! as itself and never as an administrator (X-017). Does I/O.
 
+mod judged;
 mod layers;
 
 use std::io;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
 };
-use kube::api::{DynamicObject, PostParams};
 use kube::runtime::wait::await_condition;
 use kube::{Api, Client};
 use sandgate_shared::names;
 use sandgate_shared::render::{Installation as Names, WebhookEndpoint};
 use serde_json::{Value, json};
 
+use judged::{until_judged, within_patience};
 pub use layers::Layers;
 
 use crate::control_plane::{ControlPlane, PATIENCE};
@@ -28,9 +28,6 @@ use crate::own_binaries::{NotBuilt, OwnBinaries};
 use crate::ports::{Port, PortError};
 use crate::process::{ProcessError, Program};
 use crate::service::{Service, ServiceError};
-
-/// Until the API server judges by the webhook it is asked this often: its informers tell nobody.
-const ASK_EVERY: Duration = Duration::from_millis(50);
 
 /// Why Sandgate does not stand on the control plane.
 #[derive(Debug, thiserror::Error)]
@@ -293,71 +290,6 @@ impl Installation {
         );
         within_patience(validating, "ValidatingWebhookConfiguration", &log).await?;
         until_judged(&client).await
-    }
-}
-
-async fn within_patience<T>(
-    condition: impl Future<Output = Result<T, kube::runtime::wait::Error>>,
-    kind: &'static str,
-    log: &std::path::Path,
-) -> Result<(), InstallationError> {
-    match tokio::time::timeout(PATIENCE, condition).await {
-        Ok(Ok(_)) => Ok(()),
-        _ => Err(InstallationError::NoCaBundle {
-            kind,
-            log: log.to_owned(),
-        }),
-    }
-}
-
-/// Asks by dry run until a broken class is refused by our webhook and a sound one passes both.
-async fn until_judged(client: &Client) -> Result<(), InstallationError> {
-    let class = |image: &str| {
-        json!({
-            "apiVersion": format!("{}/{}", names::GROUP, names::VERSION),
-            "kind": "SandboxClass",
-            "metadata": { "name": "is-anybody-there" },
-            "spec": {
-                "image": image,
-                "ports": [{ "name": "mcp", "port": 8080 }],
-                "resources": { "limits": { "cpu": "1", "memory": "64Mi" } },
-            },
-        })
-    };
-    let ours = format!(".{}\" denied the request", names::GROUP);
-    let deadline = Instant::now() + PATIENCE;
-    let mut turn = tokio::time::interval(ASK_EVERY);
-    loop {
-        turn.tick().await;
-        let refusal = dry_run(client, &class("")).await?;
-        let good = dry_run(client, &class("registry.example/sandbox:1")).await?;
-        let last = match (refusal, good) {
-            (Some(refusal), None) if refusal.contains(&ours) => return Ok(()),
-            (Some(refusal), None) => {
-                format!("a class without an image was refused with: {refusal}")
-            }
-            (_, Some(refusal)) => format!("a sound class was refused with: {refusal}"),
-            (None, None) => "a class without an image was admitted".to_owned(),
-        };
-        if Instant::now() >= deadline {
-            return Err(InstallationError::NotJudged(last));
-        }
-    }
-}
-
-/// The refusal of a dry-run create, or nothing if it was admitted.
-async fn dry_run(client: &Client, manifest: &Value) -> Result<Option<String>, InstallationError> {
-    let resource = manifests::resource_of(manifest)?;
-    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), "default", &resource);
-    let object = serde_json::from_value(manifest.clone()).map_err(io::Error::other)?;
-    let how = PostParams {
-        dry_run: true,
-        ..PostParams::default()
-    };
-    match api.create(&how, &object).await {
-        Ok(_) => Ok(None),
-        Err(kube::Error::Api(status)) => Ok(Some(status.message)),
-        Err(error) => Ok(Some(error.to_string())),
     }
 }
 
