@@ -18,9 +18,7 @@ use crate::manifests::{self, ManifestError};
 use crate::pki::{self, Authority};
 use crate::ports::{Port, PortError};
 use crate::process::{Process, ProcessError};
-
-/// How long any one part may take to become ready, on a machine that is busy with other things.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+use crate::progress::PATIENCE;
 
 /// Readiness is asked for this often: the parts have no event to wait for.
 const ASK_EVERY: Duration = Duration::from_millis(50);

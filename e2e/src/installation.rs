@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use judged::{until_judged, within_patience};
 pub use layers::Layers;
 
-use crate::control_plane::{ControlPlane, PATIENCE};
+use crate::control_plane::ControlPlane;
 use crate::folders::{self, FolderError};
 use crate::identity::{EDITORS, IdentityError, TokenFile};
 use crate::kubeconfig::{self, Credential, KubeconfigError};
@@ -27,6 +27,7 @@ use crate::manifests::{self, ManifestError};
 use crate::own_binaries::{NotBuilt, OwnBinaries};
 use crate::ports::{Port, PortError};
 use crate::process::{ProcessError, Program};
+use crate::progress::PATIENCE;
 use crate::service::{Service, ServiceError};
 
 /// Why Sandgate does not stand on the control plane.

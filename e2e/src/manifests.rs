@@ -7,7 +7,7 @@ use kube::runtime::wait::{await_condition, conditions};
 use kube::{Api, Client, ResourceExt};
 use serde_json::Value;
 
-use crate::control_plane::PATIENCE;
+use crate::progress::PATIENCE;
 
 /// Who is said to own the fields a test's administrator applies.
 const MANAGER: &str = "sandgate-install";

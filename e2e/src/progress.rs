@@ -3,6 +3,9 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
+/// How long any one part may take to become ready, on a machine that is busy with other things.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+
 /// How often a line is printed where nothing can be overwritten (a log, a CI page).
 const LOG_EVERY: Duration = Duration::from_secs(15);
 

@@ -27,9 +27,10 @@ mod row;
 mod rulebook;
 mod verdict;
 
+pub use compiled::CompileError;
 pub use identity::{IdentityError, OperatorIdentity};
 pub use row::{Binds, Layer, Moment, Node, Reason, Row};
-pub use rulebook::{CompileError, Rulebook};
+pub use rulebook::Rulebook;
 pub use verdict::{Attempt, Operation, Phase, Subject, Verdict, Violation};
 
 /// Every rule, in the order it is documented.

@@ -33,7 +33,7 @@ enum Command {
     },
     /// Run all tests: quick ones, then those on a real API server.
     Test {
-        /// Also what takes long: many seeds, soaks, matrices.
+        /// Also what takes long: many seeds, every rule switched off by itself, the benchmarks.
         #[arg(long)]
         long: bool,
     },
@@ -71,7 +71,11 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     std::env::set_current_dir(tools::root()?).context("failed to enter the repository")?;
     match &arguments.command {
         Command::Up { once, port } => wait_for(up::run(*once, *port)),
-        Command::Test { long } => wait_for(test::run(*long)),
+        Command::Test { long: false } => wait_for(test::run(false)),
+        Command::Test { long: true } => {
+            wait_for(test::run(true))?;
+            bench::run(false)
+        }
         Command::Generate { check } => generate::run(*check),
         Command::Trace { check } => trace::run(*check),
         Command::Bench { json } => bench::run(*json),

@@ -9,8 +9,8 @@ use sandgate_shared::names;
 use serde_json::{Value, json};
 
 use super::InstallationError;
-use crate::control_plane::PATIENCE;
 use crate::manifests;
+use crate::progress::PATIENCE;
 
 /// Until the API server judges by the webhook it is asked this often: its informers tell nobody.
 const ASK_EVERY: Duration = Duration::from_millis(50);

@@ -9,11 +9,10 @@ use cel::{
 use serde_json::Value;
 
 use super::{
-    compiled::{Outcome, Rule, compile},
+    compiled::{CompileError, Outcome, Rule, compile},
     evaluate::{Borrowed, cel_map, cel_value, holds},
     identity::OperatorIdentity,
     row::Moment,
-    rulebook::CompileError,
     verdict::Attempt,
 };
 

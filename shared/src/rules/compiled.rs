@@ -1,13 +1,36 @@
 //! A rule ready to run, and what its outcome means. Pure.
 
 use cel::{Context, Program};
+use thiserror::Error;
 
 use super::{
     evaluate::holds,
+    identity::IdentityError,
     row::{Layer, Row},
-    rulebook::CompileError,
     verdict::Violation,
 };
+
+/// Why the table could not be compiled: a fault of this build or of its flags, never of a request.
+#[derive(Debug, Error)]
+pub enum CompileError {
+    /// The operator's user name is not a ServiceAccount's.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// A rule does not parse.
+    #[error("failed to compile rule {rule}: {detail}")]
+    Rule {
+        /// Id of the row.
+        rule: String,
+        /// What the parser said.
+        detail: String,
+    },
+    /// A schema holds a pattern that is no regular expression.
+    #[error("failed to compile a schema's pattern")]
+    Pattern(#[from] regex::Error),
+    /// The compiling thread could not be started or did not finish.
+    #[error("failed to run the rule compiler")]
+    Thread,
+}
 
 /// A row with its expression compiled.
 pub(super) struct Rule {

@@ -5,15 +5,14 @@ use std::{collections::HashMap, sync::Arc};
 use cel::Env;
 use json_patch::jsonptr::PointerBuf;
 use serde_json::json;
-use thiserror::Error;
 
 use super::{
     about_writer::WriterRules,
     bounds::{Bounds, Findings},
-    compiled::{Outcome, Rule},
+    compiled::{CompileError, Outcome, Rule},
     defaults,
     evaluate::environment,
-    identity::{IdentityError, OperatorIdentity},
+    identity::OperatorIdentity,
     json_path,
     on_node::NodeRules,
     row::Layer,
@@ -24,28 +23,6 @@ use crate::render;
 
 /// Parsing CEL takes more stack than a thread has by default.
 const COMPILE_STACK: usize = 64 * 1024 * 1024;
-
-/// Why the table could not be compiled: a fault of this build or of its flags, never of a request.
-#[derive(Debug, Error)]
-pub enum CompileError {
-    /// The operator's user name is not a ServiceAccount's.
-    #[error(transparent)]
-    Identity(#[from] IdentityError),
-    /// A rule does not parse.
-    #[error("failed to compile rule {rule}: {detail}")]
-    Rule {
-        /// Id of the row.
-        rule: String,
-        /// What the parser said.
-        detail: String,
-    },
-    /// A schema holds a pattern that is no regular expression.
-    #[error("failed to compile a schema's pattern")]
-    Pattern(#[from] regex::Error),
-    /// The compiling thread could not be started or did not finish.
-    #[error("failed to run the rule compiler")]
-    Thread,
-}
 
 /// The whole table, compiled once at start and shared by all requests.
 pub struct Rulebook {
