@@ -1,9 +1,9 @@
 //! One `AdmissionReview`, bytes in and bytes out. Pure.
 //!
 //! ```text
-//!  bytes ─▶ uid::find ─▶ parse ─▶ request::read ─▶ judge ─▶ denial::status ─▶ response::encode ─▶ bytes
-//!              │  (so that every answer, whatever comes next, can carry the uid)      ▲
-//!              └──────────────────────────────────────────────────────────────────────┘
+//!  bytes ─▶ uid::find ─▶ weight ─▶ parse ─▶ request::read ─▶ judge ─▶ denial::status ─▶ response::encode ─▶ bytes
+//!              │  (so that every answer, whatever comes next, can carry the uid)                 ▲
+//!              └─────────────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
 //! The API server calls an answer without the uid, or with an HTTP status that is not 200, a failed
@@ -15,6 +15,7 @@ mod request;
 mod response;
 mod text;
 mod uid;
+mod weight;
 
 use sandgate_shared::rules::{Attempt, Phase, Verdict};
 use serde_json::Value;
@@ -148,6 +149,12 @@ impl Answer {
 /// The answer to `body`, asked on the path of `phase`.
 pub fn answer(body: &[u8], phase: Phase, judge: &dyn Judge) -> Answer {
     let uid = uid::find(body);
+    if !weight::is_bearable(body) {
+        let message = "the AdmissionReview holds more values than are read; make the object's lists and \
+                       maps smaller (its managedFields count)";
+        let status = Status::new(StatusReason::RequestEntityTooLarge, message.to_owned());
+        return Answer::without_request(uid.as_deref(), response::VERSION, status);
+    }
     let review: Value = match serde_json::from_slice(body) {
         Ok(review) => review,
         Err(error) => {

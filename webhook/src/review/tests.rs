@@ -276,6 +276,20 @@ fn nesting_is_bounded_and_the_uid_still_echoed(#[case] depth: usize, #[case] all
     assert_eq!(answered["response"]["allowed"], allowed);
 }
 
+// Proves: W-001
+#[test]
+fn a_small_body_that_would_swell_in_memory_is_too_large_and_the_uid_still_echoed() {
+    let mut review = review();
+    review["request"]["object"]["spec"] = json!("HERE");
+    let list = format!("[{}0]", r#"{"id":""},"#.repeat(200_000));
+    let body = review.to_string().replace("\"HERE\"", &list);
+    assert!(body.len() < 3_000_000);
+    let answered = answer(body.as_bytes(), Phase::Mutating, &admits);
+    assert_eq!(answered.decision, Decision::TooLarge);
+    assert_eq!(reply(&answered)["response"]["uid"], UID);
+    assert_eq!(reply(&answered)["response"]["status"]["code"], 413);
+}
+
 #[rstest]
 #[case::number_out_of_range("1e400", false)]
 #[case::beyond_64_bits("9223372036854775808", true)]
