@@ -49,6 +49,15 @@ pub(super) const ROWS: &[Row] = &[
         &["T-047", "T-048", "W-021"],
     ),
     on_spec(
+        "class-limits-above-zero",
+        "(has(self.trusted) && self.trusted) || !has(self.resources) || !has(self.resources.limits) || ['cpu', 'memory'].all(name, !(name in self.resources.limits) || string(self.resources.limits[name]).matches('^[+]?[0.]*[1-9]'))",
+        ".resources.limits",
+        Reason::Invalid,
+        "a cpu or memory limit of 0 is no limit, and a negative one is none either",
+        "set limits above 0, or trusted: true for first-party code",
+        &["T-047", "W-021"],
+    ),
+    on_spec(
         "class-resource-claims",
         "!has(self.resources) || !has(self.resources.claims) || self.resources.claims.size() == 0",
         ".resources.claims",
