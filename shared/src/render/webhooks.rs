@@ -16,8 +16,9 @@ pub fn webhook_configurations(installation: &Installation) -> [Value; 2] {
         .unwrap_or_else(|_| "false".to_owned());
     let unless_leaving = json!({
         "name": "unless-leaving",
-        // Removing a finalizer from a deleted object must work while every replica is down.
-        "expression": "request.operation != 'UPDATE' || !has(object.metadata.deletionTimestamp) || has(object.spec) != has(oldObject.spec) || (has(object.spec) && object.spec != oldObject.spec)",
+        // Removing a finalizer from a deleted object must work while every replica is down. Its status
+        // is nobody's but the operator's to the end.
+        "expression": "request.operation != 'UPDATE' || (has(request.subResource) && request.subResource == 'status') || !has(object.metadata.deletionTimestamp) || has(object.spec) != has(oldObject.spec) || (has(object.spec) && object.spec != oldObject.spec)",
     });
     let unless_operator_status = json!({
         "name": "unless-operator-status",
@@ -96,3 +97,6 @@ fn webhook(
     }
     webhook
 }
+
+#[cfg(test)]
+mod tests;
