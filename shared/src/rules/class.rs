@@ -50,7 +50,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     on_spec(
         "class-limits-above-zero",
-        "(has(self.trusted) && self.trusted) || !has(self.resources) || !has(self.resources.limits) || ['cpu', 'memory'].all(name, !(name in self.resources.limits) || string(self.resources.limits[name]).matches('^[+]?[0.]*[1-9]'))",
+        "(has(self.trusted) && self.trusted) || !has(self.resources) || !has(self.resources.limits) || ['cpu', 'memory'].all(name, !(name in self.resources.limits) || !string(self.resources.limits[name]).matches('^(-|[+]?[0.]+([^0-9.]|$))'))",
         ".resources.limits",
         Reason::Invalid,
         "a cpu or memory limit of 0 is no limit, and a negative one is none either",
