@@ -124,7 +124,8 @@ fn open_service(
     target: Option<&AllowedTarget>,
     unresolved: &mut Vec<String>,
 ) -> Option<NetworkPolicyEgressRule> {
-    let title = format!("Service {}/{}", key.namespace, key.name);
+    // Any text may stand for the name in a class, and this is printed on terminals.
+    let title = format!("Service {}/{}", key.namespace, key.name.escape_debug());
     let Some(target) = target else {
         unresolved.push(format!(
             "{title} does not exist, so nothing is opened for it"

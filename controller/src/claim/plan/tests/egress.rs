@@ -239,3 +239,17 @@ fn a_service_that_cannot_be_resolved_opens_nothing_and_the_claim_says_so(
         5432
     );
 }
+
+// Proves: O-030
+#[rstest]
+fn a_service_name_that_would_steer_a_terminal_is_told_with_its_control_characters_spelt_out() {
+    let mut world = World::codegen();
+    egress(
+        &mut world,
+        json!({"allowedServices": [{"name": "\u{1b}[2Jdb\n", "ports": [5432]}]}),
+    );
+    world.settle(start());
+    let (_, _, message) = world.condition("AllowedServicesResolved").unwrap();
+    assert!(message.contains(r"my-agents/\u{1b}[2Jdb\n does not exist"));
+    assert!(!message.contains(char::is_control), "{message:?}");
+}
