@@ -171,7 +171,8 @@ fn pin_of(module: &Path) -> Result<String, FolderError> {
 fn build(recipe: &Recipe, module: &Path, binary: &Path) -> Result<(), BinariesError> {
     let mut step = Step::begin(&format!("building {}", recipe.name));
     let fresh = binary.with_extension("new");
-    let mut command = process::bound_to_us(Path::new("go"));
+    // Interrupted, go removes what it was working on; killed, it leaves a folder behind.
+    let mut command = process::bound_to_us(Path::new("go"), "INT");
     command
         .current_dir(module)
         .args([

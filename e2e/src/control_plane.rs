@@ -17,7 +17,7 @@ use crate::kubeconfig::{self, Credential, KubeconfigError};
 use crate::manifests::{self, ManifestError};
 use crate::pki::{self, Authority};
 use crate::ports::{Port, PortError};
-use crate::process::{Process, ProcessError};
+use crate::process::{self, Process, ProcessError};
 use crate::progress::PATIENCE;
 
 /// Readiness is asked for this often: the parts have no event to wait for.
@@ -48,14 +48,14 @@ pub enum ControlPlaneError {
     #[error(transparent)]
     FakeNode(#[from] FakeNodeError),
     /// A part was never ready.
-    #[error("{part} was not ready after {} s: {last}; its log is {}", PATIENCE.as_secs(), log.display())]
+    #[error("{part} was not ready after {} s: {last}; the end of its log:\n{tail}", PATIENCE.as_secs())]
     NotReady {
         /// Which part.
         part: &'static str,
         /// The last answer it gave.
         last: String,
-        /// Where its log is.
-        log: PathBuf,
+        /// The end of its log; the log itself goes with the run.
+        tail: String,
     },
 }
 
@@ -247,7 +247,7 @@ impl ControlPlane {
         Err(ControlPlaneError::NotReady {
             part,
             last,
-            log: self.log(part),
+            tail: process::tail(&self.log(part), 15),
         })
     }
 
@@ -275,7 +275,7 @@ impl ControlPlane {
                     return Err(ControlPlaneError::NotReady {
                         part,
                         last,
-                        log: self.log(part),
+                        tail: process::tail(&self.log(part), 15),
                     });
                 }
                 _ => {}

@@ -58,12 +58,12 @@ pub enum InstallationError {
     #[error(transparent)]
     Service(#[from] ServiceError),
     /// Nobody wrote the `caBundle`.
-    #[error("the controller put no caBundle into the {kind}; its log is {}", log.display())]
+    #[error("the controller put no caBundle into the {kind}; the end of its log:\n{tail}")]
     NoCaBundle {
         /// Which configuration.
         kind: &'static str,
-        /// Where the controller's log is.
-        log: PathBuf,
+        /// The end of the controller's log; the log itself goes with the run.
+        tail: String,
     },
     /// The API server does not judge by the webhook.
     #[error("the API server does not judge by the webhook: {0}")]

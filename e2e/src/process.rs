@@ -23,14 +23,12 @@ pub enum ProcessError {
         source: io::Error,
     },
     /// It ended though it should run on.
-    #[error("{name} ended ({status}); the end of its log {}:\n{tail}", log.display())]
+    #[error("{name} ended ({status}); the end of its log:\n{tail}")]
     Ended {
         /// What was started.
         name: String,
         /// How it ended.
         status: ExitStatus,
-        /// Where its whole log is.
-        log: PathBuf,
         /// The last lines of it.
         tail: String,
     },
@@ -93,12 +91,7 @@ impl Process {
             return Err(ProcessError::DiskFull { name });
         }
         let tail = tail(&self.log, 15);
-        Err(ProcessError::Ended {
-            name,
-            status,
-            log: self.log.clone(),
-            tail,
-        })
+        Err(ProcessError::Ended { name, status, tail })
     }
 
     /// Whether it still runs.
@@ -156,16 +149,16 @@ impl Program {
     }
 
     fn command(&self) -> Command {
-        let mut command = bound_to_us(&self.path);
+        let mut command = bound_to_us(&self.path, "KILL");
         // What this machine's user set for their own kubectl is nobody's credential here.
         command.args(&self.arguments).env_remove("KUBECONFIG");
         command
     }
 }
 
-/// A command that the kernel kills when we die, where the system has `setpriv` (Linux). It must be
-/// started through [`spawn`].
-pub fn bound_to_us(path: &Path) -> Command {
+/// A command to which the kernel sends `signal` (`KILL`, `INT`) when we die, where the system has
+/// `setpriv` (Linux). It must be started through [`spawn`].
+pub fn bound_to_us(path: &Path, signal: &str) -> Command {
     static HAVE_SETPRIV: LazyLock<bool> = LazyLock::new(|| {
         Command::new("setpriv")
             .args(["--pdeathsig", "KILL", "true"])
@@ -181,7 +174,7 @@ pub fn bound_to_us(path: &Path) -> Command {
     let mut command = Command::new("setpriv");
     // A group of its own: Ctrl-C in the terminal reaches us alone, and we end the children in order.
     command
-        .args(["--pdeathsig", "KILL", "--"])
+        .args(["--pdeathsig", signal, "--"])
         .arg(path)
         .process_group(0);
     command

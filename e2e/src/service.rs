@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::ports::Port;
-use crate::process::{Process, ProcessError, Program};
+use crate::process::{self, Process, ProcessError, Program};
 
 /// Readiness is asked for this often: a process that starts has no other way to say it.
 const ASK_EVERY: Duration = Duration::from_millis(20);
@@ -22,7 +22,7 @@ pub enum ServiceError {
     #[error("{0} was stopped and not started again")]
     Stopped(String),
     /// It was never ready.
-    #[error("{name} did not answer {path} with 200 within {} s, last: {last}; its log is {}", within.as_secs(), log.display())]
+    #[error("{name} did not answer {path} with 200 within {} s, last: {last}; the end of its log:\n{tail}", within.as_secs())]
     NotReady {
         /// Which process.
         name: String,
@@ -32,8 +32,8 @@ pub enum ServiceError {
         within: Duration,
         /// The last answer.
         last: String,
-        /// Where its log is.
-        log: PathBuf,
+        /// The end of its log; the log itself goes with the run.
+        tail: String,
     },
 }
 
@@ -138,7 +138,7 @@ impl Service {
                     path,
                     within,
                     last,
-                    log,
+                    tail: process::tail(&log, 15),
                 });
             }
         }

@@ -239,6 +239,14 @@ fn walk(schema: &Value, path: &str) {
             quantity || child.get("description").is_some(),
             "{path} says nothing of itself"
         );
+        let says = child
+            .get("description")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        assert!(
+            !says.contains("-0"),
+            "{path} tells a user of a requirement: {says}"
+        );
         walk(child, &path);
     }
     if schema.get("type") == Some(&json!("array")) {

@@ -28,7 +28,7 @@ enum Command {
         #[arg(long)]
         once: bool,
         /// Port of the API server on 127.0.0.1; a free one is picked without it.
-        #[arg(long)]
+        #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
         port: Option<u16>,
     },
     /// Run all tests: quick ones, then those on a real API server.
@@ -83,7 +83,9 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
 }
 
 fn wait_for(task: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
-    tokio::runtime::Runtime::new()
-        .context("failed to start the async runtime")?
-        .block_on(task)
+    let runtime = tokio::runtime::Runtime::new().context("failed to start the async runtime")?;
+    let done = runtime.block_on(task);
+    // A build under way in the background ends with us; waiting for it would ignore Ctrl-C.
+    runtime.shutdown_background();
+    done
 }

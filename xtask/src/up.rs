@@ -6,7 +6,7 @@ mod tree;
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use sandgate_e2e::own_binaries::OwnBinaries;
 use sandgate_e2e::progress::{Step, seconds};
 use sandgate_e2e::{Options, OwnCluster};
@@ -29,6 +29,9 @@ pub async fn run(once: bool, port: Option<u16>) -> anyhow::Result<()> {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
         _ = hang_up.recv() => {}
+    }
+    if once {
+        bail!("stopped before the story was told; nothing is left behind");
     }
     eprintln!("\nstopped; nothing is left behind");
     Ok(())
@@ -59,10 +62,10 @@ async fn start_and_tell(once: bool, port: Option<u16>) -> anyhow::Result<()> {
         .await
         .map_err(|failure| anyhow!("{failure}"))?;
     if once {
-        println!("\nThe story holds. ({})", seconds(began.elapsed()));
-        return Ok(());
+        let end = format!("\nThe story holds. ({})", seconds(began.elapsed()));
+        return story::say(end).map_err(|failure| anyhow!("{failure}"));
     }
-    story::what_next(&cluster);
+    story::what_next(&cluster).map_err(|failure| anyhow!("{failure}"))?;
     let mut turn = tokio::time::interval(LOOK_EVERY);
     loop {
         turn.tick().await;

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::InstallationError;
 use crate::manifests;
+use crate::process;
 use crate::progress::PATIENCE;
 
 /// Until the API server judges by the webhook it is asked this often: its informers tell nobody.
@@ -24,7 +25,7 @@ pub(super) async fn within_patience<T>(
         Ok(Ok(_)) => Ok(()),
         _ => Err(InstallationError::NoCaBundle {
             kind,
-            log: log.to_owned(),
+            tail: process::tail(log, 15),
         }),
     }
 }

@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 )]
 pub struct ConnectionSpec {
     /// Hosts a bound sandbox may reach over HTTPS, 1 to 32, lower case, at least two labels. A leading `*.` covers every subdomain and not the apex.
-    #[schemars(length(min = 1, max = 32), inner(length(min = 3, max = 253)), extend("x-kubernetes-list-type" = "set"))]
+    #[schemars(length(min = 1, max = 32), inner(length(min = 3, max = 253), regex(pattern = super::pattern::HOST)), extend("x-kubernetes-list-type" = "set"))]
     pub hosts: Vec<String>,
     /// What signs a sandbox in.
     pub credential: Credential,

@@ -99,7 +99,7 @@ pub struct SandboxClaimSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentRuntimeRef {
     /// Name of the AgentRuntime.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = super::pattern::DNS_SUBDOMAIN))]
     pub name: String,
 }
 
@@ -107,7 +107,7 @@ pub struct AgentRuntimeRef {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassRef {
     /// Name of the class.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = super::pattern::DNS_SUBDOMAIN))]
     pub name: String,
     /// SandboxClass is looked up in the claim's namespace, ClusterSandboxClass cluster-wide.
     #[serde(default)]

@@ -291,7 +291,7 @@ pub struct Egress {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AllowedService {
     /// Name of the Service.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = super::pattern::DNS_LABEL))]
     pub name: String,
     /// Its namespace; the claim's if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

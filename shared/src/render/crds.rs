@@ -1,6 +1,9 @@
 //! The CRDs, from the types and the rows. Pure.
 
+use std::sync::LazyLock;
+
 use kube::CustomResourceExt;
+use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -10,6 +13,15 @@ use crate::{
     },
     rules::{Binds, Layer, Moment, Node, Reason, Row, Subject, table},
 };
+
+/// Where docs name the requirements behind them: for readers of the code, not of `kubectl explain`.
+static REQUIREMENTS: LazyLock<Regex> = LazyLock::new(|| {
+    #[expect(
+        clippy::expect_used,
+        reason = "a constant that every test of the CRDs compiles"
+    )]
+    Regex::new(r" \([A-Z]-?[0-9][^)]*\)").expect("a pattern")
+});
 
 /// The four kinds of Sandgate (T-001).
 pub fn crds() -> Vec<Value> {
@@ -123,6 +135,9 @@ fn tidy_node(fields: &mut Map<String, Value>) {
     }
     if let Some(values) = fields.get_mut("enum").and_then(Value::as_array_mut) {
         values.retain(|value| !value.is_null());
+    }
+    if let Some(Value::String(text)) = fields.get_mut("description") {
+        *text = REQUIREMENTS.replace_all(text, "").into_owned();
     }
     let unsigned = |format: &Value| {
         format

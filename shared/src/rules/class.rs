@@ -68,6 +68,63 @@ pub(super) const ROWS: &[Row] = &[
     ),
     Row {
         nodes: &[Node {
+            path: "spec.env",
+            binds: Binds::EachItem,
+        }],
+        ..on_spec(
+            "class-env-reserved",
+            "!it.name.matches('^(HTTPS?_PROXY|https?_proxy|NO_PROXY|no_proxy|OMNIA_INSECURE_TEST_(FIXTURES|SPKI))$')",
+            ".name",
+            Reason::Forbidden,
+            "the operator alone sets the proxy and test-fixture variables of a sandbox",
+            "leave the variable out; hosts are opened by Connections",
+            &["T-040", "T-041"],
+        )
+    },
+    on_spec(
+        "class-readiness-port",
+        "!has(self.readiness) || !has(self.readiness.port) || self.ports.exists(p, p.name == self.readiness.port)",
+        ".readiness.port",
+        Reason::Invalid,
+        "must be the name of one of the class's ports",
+        "name a port of spec.ports, or leave it out to probe the first",
+        &["T-043"],
+    ),
+    on_spec(
+        "class-view-port",
+        "!has(self.view) || self.ports.exists(p, p.name == self.view.port)",
+        ".view.port",
+        Reason::Invalid,
+        "must be the name of one of the class's ports",
+        "name a port of spec.ports",
+        &["T-057"],
+    ),
+    on_spec(
+        "class-enrolment-view",
+        "!has(self.enrolment) || has(self.view)",
+        ".view",
+        Reason::Required,
+        "a class for enrolments needs a live view to sign in through",
+        "set view.port, or drop enrolment",
+        &["T-058"],
+    ),
+    Row {
+        nodes: &[Node {
+            path: "spec.mounts",
+            binds: Binds::EachItem,
+        }],
+        ..on_spec(
+            "class-mount-role",
+            "it.role != 'session'",
+            ".role",
+            Reason::Forbidden,
+            "a class does not name role session: a session mount needs only scratch",
+            "use scratch or a configured mount role",
+            &["T-053"],
+        )
+    },
+    Row {
+        nodes: &[Node {
             path: "spec.ports",
             binds: Binds::EachItem,
         }],

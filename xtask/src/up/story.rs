@@ -1,5 +1,7 @@
 //! The story `cargo xtask up` tells, each part of it checked. Does I/O.
 
+use std::fmt::Display;
+use std::io::{Write, stdout};
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
@@ -54,22 +56,22 @@ const BAD_WRITES: [BadWrite; 3] = [
 /// Tells it, and fails at the first part that does not come true.
 pub async fn tell(cluster: &Cluster) -> Outcome {
     make_namespace(cluster).await?;
-    heading("A class, which says what a sandbox is, and a runtime that may have some");
+    heading("A class, which says what a sandbox is, and a runtime that may have some")?;
     apply(cluster, CLASS_YAML).await?;
     apply(cluster, RUNTIME_YAML).await?;
 
-    heading("A claim, from plain YAML");
-    println!("{}", indent(CLAIM_YAML));
+    heading("A claim, from plain YAML")?;
+    say(indent(CLAIM_YAML))?;
     let claim = follow_claim(cluster).await?;
 
-    heading("What was built for it");
+    heading("What was built for it")?;
     let objects = tree::read(&cluster.client(), NAMESPACE).await?;
     let built = tree::render(
         &objects,
         &format!("SandboxClaim {CLAIM}"),
         &claim.uid().unwrap_or_default(),
     );
-    println!("{}", indent(&built.text));
+    say(indent(&built.text))?;
     for kind in ["Deployment", "NetworkPolicy", "Pod", "Service"] {
         if !built.kinds.contains(kind) {
             return Err(Failure::saying(format!(
@@ -78,7 +80,7 @@ pub async fn tell(cluster: &Cluster) -> Outcome {
         }
     }
 
-    heading("Three writes that are refused");
+    heading("Three writes that are refused")?;
     for write in &BAD_WRITES {
         refuse(cluster, write).await?;
     }
@@ -86,21 +88,24 @@ pub async fn tell(cluster: &Cluster) -> Outcome {
 }
 
 /// What to try on a cluster that stays up.
-pub fn what_next(cluster: &Cluster) {
+pub fn what_next(cluster: &Cluster) -> Outcome {
     let access = cluster.access();
-    heading("Try it yourself, in another terminal");
-    println!("  export KUBECONFIG={}", access.kubeconfig.display());
-    println!("  alias kubectl={}", access.kubectl.display());
-    println!("  kubectl -n {NAMESPACE} get sbclaim -w");
-    println!("  kubectl -n {NAMESPACE} describe sbclaim {CLAIM}");
-    println!(
+    heading("Try it yourself, in another terminal")?;
+    say(format!(
+        "  export KUBECONFIG={}",
+        access.kubeconfig.display()
+    ))?;
+    say(format!("  alias kubectl={}", access.kubectl.display()))?;
+    say(format!("  kubectl -n {NAMESPACE} get sbclaim -w"))?;
+    say(format!("  kubectl -n {NAMESPACE} describe sbclaim {CLAIM}"))?;
+    say(format!(
         "  kubectl -n {NAMESPACE} delete deployment {CLAIM}-sandbox    # and watch it come back"
-    );
-    println!("  kubectl explain sbclaim.spec");
-    println!(
+    ))?;
+    say("  kubectl explain sbclaim.spec")?;
+    say(format!(
         "\nLogs are in {}. Ctrl-C ends it and leaves nothing behind.",
         access.folder.display()
-    );
+    ))
 }
 
 async fn make_namespace(cluster: &Cluster) -> Outcome {
@@ -122,7 +127,7 @@ async fn apply(cluster: &Cluster, yaml: &str) -> Outcome {
             said.stderr
         )));
     }
-    println!("{}", indent(&said.stdout));
+    say(indent(&said.stdout))?;
     Ok(())
 }
 
@@ -140,11 +145,11 @@ async fn follow_claim(cluster: &Cluster) -> Outcome<SandboxClaim> {
             let Some(claim) = change? else { continue };
             let stage = stage_of(&claim);
             if stage != told {
-                println!("  {:>6} ms  {stage}", began.elapsed().as_millis());
+                say(format!("  {:>6} ms  {stage}", began.elapsed().as_millis()))?;
                 told = stage;
             }
             if let Some(addresses) = bound_addresses(&claim) {
-                println!("{addresses}");
+                say(addresses)?;
                 return Ok(claim);
             }
         }
@@ -193,14 +198,14 @@ fn bound_addresses(claim: &SandboxClaim) -> Option<String> {
 async fn refuse(cluster: &Cluster, write: &BadWrite) -> Outcome {
     let file = format!("{}.yaml", write.file);
     std::fs::write(cluster.access().folder.join(&file), write.yaml)?;
-    println!("  {}:\n    $ kubectl apply -f {file}", write.what);
+    say(format!("  {}:\n    $ kubectl apply -f {file}", write.what))?;
     let said = cluster
         .kubectl(&["-n", NAMESPACE, "apply", "-f", &file], None)
         .await?;
     if said.success {
         return Err(Failure::saying(format!("it was admitted:\n{}", write.yaml)));
     }
-    println!("{}\n", indent(&said.stderr));
+    say(format!("{}\n", indent(&said.stderr)))?;
     if !said.stderr.contains(write.names) {
         return Err(Failure::saying(format!(
             "the refusal does not name {}",
@@ -210,8 +215,14 @@ async fn refuse(cluster: &Cluster, write: &BadWrite) -> Outcome {
     Ok(())
 }
 
-fn heading(text: &str) {
-    println!("\n── {text}\n");
+fn heading(text: &str) -> Outcome {
+    say(format!("\n── {text}\n"))
+}
+
+/// Prints a line. A reader that went away (`| head`) ends the story instead of breaking it.
+pub fn say(line: impl Display) -> Outcome {
+    writeln!(stdout(), "{line}")?;
+    Ok(())
 }
 
 fn indent(text: &str) -> String {
