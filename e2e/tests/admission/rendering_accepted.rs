@@ -81,6 +81,9 @@ fn pair(seed: u64, namespace: &str) -> Pair {
     if class.get("resources").is_none() && !seed.is_multiple_of(7) {
         class["trusted"] = json!(true);
     }
+    if class.get("view").is_none() && !seed.is_multiple_of(11) {
+        class.as_object_mut().unwrap().remove("enrolment");
+    }
     let longest = "c".repeat(if seed.is_multiple_of(3) { 55 } else { 8 });
     Pair {
         origin: format!("seed {seed}"),

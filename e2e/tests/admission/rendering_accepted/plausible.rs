@@ -20,7 +20,7 @@ pub fn plausible(make: &mut Generator, path: &str) -> Option<Value> {
     Some(match path {
         "spec.image" => json!(make.matching("[a-z]{1,9}\\.example/[a-z0-9]{1,20}:[a-z0-9.]{1,9}")),
         "spec.ports" => ports(make),
-        "spec.readiness.port" | "spec.view.port" => json!(make.one_of(&PORTS[..2])),
+        "spec.readiness.port" | "spec.view.port" => json!("mcp"),
         "spec.runtimeClassName" => json!("kata-containers"),
         "spec.resources" => resources(make),
         "spec.filesystem.scratch" => scratch(make),
