@@ -22,6 +22,7 @@ use super::{
     Verdict,
     events::events,
     gate::{conflict, ever_bound, owns},
+    intent::runtime_label,
     readiness::{Health, health, starting},
 };
 use crate::claim::observed::{ObjectKind, Observed};
@@ -152,7 +153,13 @@ impl Report<'_> {
         let mut next = self.in_phase(ClaimPhase::Bound);
         next.addresses = Some(self.addresses());
         let mut conditions = Conditions::of(&mut next, self.generation(), self.now);
-        let message = "the sandbox answers at its addresses";
+        let message = if runtime_label(&self.observed.claim).is_some() {
+            "the sandbox answers at its addresses"
+        } else {
+            "the sandbox is ready, but lets nobody in: the AgentRuntime's name is longer than the 63 \
+             characters that a pod's label can hold, so its pods cannot be told from others; give \
+             the runtime a shorter name and make the claim again"
+        };
         conditions.set(condition::READY, true, reason::SANDBOX_READY, message);
         let message = "the sandbox was ready once";
         conditions.set(condition::BOUND, true, reason::SANDBOX_READY, message);

@@ -55,6 +55,23 @@ fn a_claim_is_pending_without_addresses_until_its_pod_is_ready_and_then_bound() 
     );
 }
 
+// Proves: O-022, C-029
+#[rstest]
+fn a_runtime_that_no_label_can_name_is_let_in_nowhere_and_the_claim_says_so() {
+    let mut world = World::codegen();
+    let runtime = world.observed.claim.spec.agent_runtime_ref.as_mut();
+    runtime.unwrap().name = "r".repeat(64);
+    world.settle(start());
+    world.pod_is(|pod| pod.ready = true);
+    world.settle(at(1));
+    assert_eq!(world.phase(), Some(ClaimPhase::Bound));
+    assert!(
+        world.ready().1.contains("lets nobody in"),
+        "{:?}",
+        world.ready()
+    );
+}
+
 // Proves: C-033
 #[rstest]
 fn a_plain_claim_costs_five_writes_and_two_events() {
