@@ -1,4 +1,5 @@
 //! Every label, annotation, field manager and object name that Sandgate writes, in one registry.
+//! Data only.
 
 /// API group of all four kinds (T-001).
 pub const GROUP: &str = "omnia.altairalabs.ai";

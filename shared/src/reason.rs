@@ -1,4 +1,4 @@
-//! Every reason string of conditions and Events, once.
+//! Every reason string of conditions and Events, once. Data only.
 
 /// Condition types that Sandgate writes on a claim.
 pub mod condition {

@@ -1,4 +1,5 @@
 //! `Connection`: hosts a sandbox may reach and a credential for them (T-005, T-059 to T-076).
+//! Data only.
 
 use kube::CustomResource;
 use schemars::JsonSchema;

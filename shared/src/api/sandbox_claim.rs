@@ -1,4 +1,4 @@
-//! `SandboxClaim`: asks for one sandbox of a class (T-002, T-006 to T-036).
+//! `SandboxClaim`: asks for one sandbox of a class (T-002, T-006 to T-036). Data only.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
 //! `SandboxClass` and `ClusterSandboxClass`: one spec type, two kinds (T-003, T-004, T-037 to T-058).
+//! Data only.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
 //! Pieces of schema that the derives do not write: quantities as the API server knows them.
+//! Data only.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 

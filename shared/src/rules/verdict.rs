@@ -1,4 +1,4 @@
-//! What is judged and what comes out: values only.
+//! What is judged and what comes out: values only. Data only.
 
 use serde_json::Value;
 

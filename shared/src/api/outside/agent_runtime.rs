@@ -1,4 +1,4 @@
-//! `AgentRuntime`: whether sandboxes are enabled, ceilings and grace times.
+//! `AgentRuntime`: whether sandboxes are enabled, ceilings and grace times. Data only.
 
 use kube::CustomResource;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `ToolRegistry`: which sandboxes a runtime's handles may name.
+//! `ToolRegistry`: which sandboxes a runtime's handles may name. Data only.
 
 use kube::CustomResource;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `Workspace`: the namespace it owns and whether it has storage.
+//! `Workspace`: the namespace it owns and whether it has storage. Data only.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
