@@ -74,7 +74,7 @@ fn differs(verdict: &Verdict, case: &Case) -> bool {
 }
 
 // Proves: W-003, W-009, W-010, W-011, W-012, W-013, W-014, W-015, W-016, W-017, W-018, W-019, W-021, W-022, W-023
-// Proves: T-007, T-009, T-011, T-012, T-013, T-014, T-015, T-016, T-017, T-018, T-019, T-020, T-021, T-023, T-024, T-025, T-027, T-028, T-077, T-078
+// Proves: T-007, T-009, T-011, T-012, T-013, T-014, T-015, T-016, T-017, T-018, T-019, T-020, T-021, T-023, T-024, T-025, T-027, T-028, T-040, T-041, T-042, T-043, T-044, T-047, T-048, T-053, T-057, T-058, T-077, T-078
 #[rstest]
 #[case::before_the_schema(Phase::Mutating)]
 #[case::as_it_will_be_stored(Phase::Validating)]

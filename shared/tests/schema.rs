@@ -128,7 +128,7 @@ fn the_claim_schema_bounds(#[case] path: &str, #[case] keyword: &str, #[case] va
     );
 }
 
-// Proves: T-037, T-038, T-039, T-042, T-043, T-046, T-049, T-050, T-051, T-052, T-053, T-054, T-055, T-057, T-058, T-078
+// Proves: T-037, T-038, T-039, T-042, T-043, T-045, T-046, T-048, T-049, T-050, T-051, T-052, T-053, T-054, T-055, T-057, T-058, T-078
 #[rstest]
 #[case("spec", "required", json!(["image", "ports"]))]
 #[case("spec.imagePullPolicy", "enum", json!(["Always", "IfNotPresent", "Never"]))]
@@ -144,6 +144,8 @@ fn the_claim_schema_bounds(#[case] path: &str, #[case] keyword: &str, #[case] va
 #[case("spec.ports[].port", "minimum", json!(1.0))]
 #[case("spec.ports[].port", "maximum", json!(65535.0))]
 #[case("spec.readiness.httpGet", "required", json!(["path"]))]
+#[case("spec.filesystem.readOnlyRoot", "default", json!(false))]
+#[case("spec.trusted", "default", json!(false))]
 #[case("spec.filesystem.workspace", "required", json!(["mountPath"]))]
 #[case("spec.filesystem.scratch", "maxItems", json!(8))]
 #[case("spec.filesystem.scratch", "x-kubernetes-list-type", json!("atomic"))]
