@@ -21,7 +21,9 @@ static RULEBOOK: LazyLock<Rulebook> = LazyLock::new(|| {
 
 fuzz_target!(|body: &[u8]| {
     for phase in [Phase::Mutating, Phase::Validating] {
-        let answer = answer(body, phase, &|attempt: &Attempt<'_>| RULEBOOK.judge(attempt));
+        let answer = answer(body, phase, &|attempt: &Attempt<'_>| {
+            RULEBOOK.judge(attempt)
+        });
         let review: Option<serde_json::Value> = serde_json::from_slice(body).ok();
         let uid = review
             .as_ref()
