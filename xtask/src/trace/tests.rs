@@ -101,7 +101,7 @@ fn the_tests_of_this_file_are_found_under_their_own_names() {
     });
     let own = own.expect("this test");
     assert_eq!(own.binary, "xtask::bin/xtask");
-    assert_eq!(own.file, "xtask/src/trace.rs");
+    assert_eq!(own.file, "xtask/src/trace/tests.rs");
     assert!(
         !orphans
             .iter()
