@@ -83,10 +83,7 @@ impl ApiServer {
         object: &DynamicObject,
     ) -> Result<DynamicObject, CallError> {
         let api = self.objects(kind, namespace);
-        let params = PostParams {
-            field_manager: Some(manager()),
-            ..PostParams::default()
-        };
+        let params = post_params(false);
         self.call(Verb::Create, kind, None, api.create(&params, object))
             .await
     }
@@ -98,10 +95,7 @@ impl ApiServer {
         object: &DynamicObject,
     ) -> Result<DynamicObject, CallError> {
         let api = self.objects(place.kind, place.namespace);
-        let params = PostParams {
-            field_manager: Some(manager()),
-            ..PostParams::default()
-        };
+        let params = post_params(false);
         let standing = object.metadata.resource_version.as_deref();
         let put = api.replace(place.name, &params, object);
         self.call(Verb::Update, place.kind, standing, put).await
@@ -114,10 +108,7 @@ impl ApiServer {
         object: &DynamicObject,
     ) -> Result<DynamicObject, CallError> {
         let api = self.objects(place.kind, place.namespace);
-        let params = PostParams {
-            dry_run: true,
-            field_manager: Some(manager()),
-        };
+        let params = post_params(true);
         self.call(
             Verb::DryRun,
             place.kind,
@@ -231,6 +222,13 @@ impl std::fmt::Debug for ApiServer {
         f.debug_struct("ApiServer")
             .field("limit", &self.limit)
             .finish_non_exhaustive()
+    }
+}
+
+fn post_params(dry_run: bool) -> PostParams {
+    PostParams {
+        dry_run,
+        field_manager: Some(manager()),
     }
 }
 

@@ -6,8 +6,6 @@ pub mod condition {
     pub const READY: &str = "Ready";
     /// Set once, at the first bind, and never removed (Q14).
     pub const BOUND: &str = "Bound";
-    /// The claim was proved to be written by the operator (P-015).
-    pub const PROVENANCE_VERIFIED: &str = "ProvenanceVerified";
     /// A stranger changed one of the claim's objects; it was healed (O-040).
     pub const SANDBOX_MODIFIED: &str = "SandboxModified";
     /// Bad when true: the claim is final and will not become ready; what kstatus reads as failed
@@ -62,8 +60,6 @@ pub const WORKSPACE_NOT_SUPPORTED: &str = "WorkspaceNotSupported";
 pub const MOUNT_NOT_PERMITTED: &str = "MountNotPermitted";
 /// The class does not render to objects.
 pub const INVALID_CLASS: &str = "InvalidClass";
-/// The claim binds a role with a `stateFile` and there is no session-fetch (C-036).
-pub const SESSION_FETCH_UNAVAILABLE: &str = "SessionFetchUnavailable";
 /// A Service named in `egress.allowedServices` is missing or selects no pods (O-030).
 pub const SERVICE_NOT_FOUND: &str = "AllowedServiceUnresolved";
 /// What the condition `SandboxModified` says after a heal (O-040).

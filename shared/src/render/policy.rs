@@ -16,8 +16,7 @@ use crate::{
 ///
 pub fn admission_policy(installation: &Installation) -> [Value; 2] {
     let identity = installation.identity();
-    // An identity that cannot be written as an expression exempts nobody.
-    let operator = identity.expression().unwrap_or_else(|_| "false".to_owned());
+    let operator = installation.operator_expression();
     let validations: Vec<Value> = table()
         .filter(|row| row.layer == Layer::Policy)
         .map(|row| validation(row, &identity.username))

@@ -10,10 +10,7 @@ pub fn webhook_configurations(installation: &Installation) -> [Value; 2] {
     let resources: Vec<&str> = Subject::ALL.map(Subject::plural).to_vec();
     let mut with_status = resources.clone();
     with_status.push("sandboxclaims/status");
-    let operator = installation
-        .identity()
-        .expression()
-        .unwrap_or_else(|_| "false".to_owned());
+    let operator = installation.operator_expression();
     let unless_leaving = json!({
         "name": "unless-leaving",
         // Removing a finalizer from a deleted object must work while every replica is down. Its status

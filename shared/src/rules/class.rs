@@ -1,183 +1,157 @@
 //! The rules of both class kinds. Data only; one list for both, so that they cannot diverge (T-004).
 
 use super::{
-    row::{Binds, Layer, Moment, Node, Reason, Row},
+    row::{Binds, Moment, Node, Reason, Row, for_kinds, on_spec},
     verdict::Subject,
 };
 
 const CLASSES: &[Subject] = &[Subject::SandboxClass, Subject::ClusterSandboxClass];
-const SPEC: &[Node] = &[Node {
-    path: "spec",
-    binds: Binds::Itself,
-}];
 const NEW_CLASS: &str = "create a new class instead";
 
-/// A row of this table that stands on `spec` and judges every write.
-const fn on_spec(
-    id: &'static str,
-    expression: &'static str,
-    field: &'static str,
-    reason: Reason,
-    sentence: &'static str,
-    remedy: &'static str,
-    requirements: &'static [&'static str],
-) -> Row {
-    Row {
-        id,
-        subjects: CLASSES,
-        layer: Layer::Crd,
-        moment: Moment::Write,
-        nodes: SPEC,
-        expression,
-        field,
-        reason,
-        sentence,
-        remedy,
-        requirements,
-    }
-}
-
 /// The table.
-pub(super) const ROWS: &[Row] = &[
-    on_spec(
-        "class-limits",
-        "(has(self.trusted) && self.trusted) || (has(self.resources) && has(self.resources.limits) && 'cpu' in self.resources.limits && 'memory' in self.resources.limits)",
-        ".resources.limits",
-        Reason::Required,
-        "agent-directed code needs both a cpu and a memory limit",
-        "set limits.cpu and limits.memory, or trusted: true for first-party code",
-        &["T-047", "T-048", "W-021"],
-    ),
-    on_spec(
-        "class-limits-above-zero",
-        "(has(self.trusted) && self.trusted) || !has(self.resources) || !has(self.resources.limits) || ['cpu', 'memory'].all(name, !(name in self.resources.limits) || !string(self.resources.limits[name]).matches('^(-|[+]?[0.]+([^0-9.]|$))'))",
-        ".resources.limits",
-        Reason::Invalid,
-        "a cpu or memory limit of 0 is no limit, and a negative one is none either",
-        "set limits above 0, or trusted: true for first-party code",
-        &["T-047", "W-021"],
-    ),
-    on_spec(
-        "class-resource-claims",
-        "!has(self.resources) || !has(self.resources.claims) || self.resources.claims.size() == 0",
-        ".resources.claims",
-        Reason::Forbidden,
-        "a sandbox takes no dynamic resource claims",
-        "leave the field out",
-        &["T-079"],
-    ),
-    Row {
-        nodes: &[Node {
-            path: "spec.env",
-            binds: Binds::EachItem,
-        }],
-        ..on_spec(
-            "class-env-reserved",
-            "!it.name.matches('^(HTTPS?_PROXY|https?_proxy|NO_PROXY|no_proxy|OMNIA_INSECURE_TEST_(FIXTURES|SPKI))$')",
-            ".name",
-            Reason::Forbidden,
-            "the operator alone sets the proxy and test-fixture variables of a sandbox",
-            "leave the variable out; hosts are opened by Connections",
-            &["T-040", "T-041"],
-        )
-    },
-    on_spec(
-        "class-readiness-port",
-        "!has(self.readiness) || !has(self.readiness.port) || self.ports.exists(p, p.name == self.readiness.port)",
-        ".readiness.port",
-        Reason::Invalid,
-        "must be the name of one of the class's ports",
-        "name a port of spec.ports, or leave it out to probe the first",
-        &["T-043"],
-    ),
-    on_spec(
-        "class-view-port",
-        "!has(self.view) || self.ports.exists(p, p.name == self.view.port)",
-        ".view.port",
-        Reason::Invalid,
-        "must be the name of one of the class's ports",
-        "name a port of spec.ports",
-        &["T-057"],
-    ),
-    on_spec(
-        "class-enrolment-view",
-        "!has(self.enrolment) || has(self.view)",
-        ".view",
-        Reason::Required,
-        "a class for enrolments needs a live view to sign in through",
-        "set view.port, or drop enrolment",
-        &["T-058"],
-    ),
-    Row {
-        nodes: &[Node {
-            path: "spec.mounts",
-            binds: Binds::EachItem,
-        }],
-        ..on_spec(
-            "class-mount-role",
-            "it.role != 'session'",
-            ".role",
-            Reason::Forbidden,
-            "a class does not name role session: a session mount needs only scratch",
-            "use scratch or a configured mount role",
-            &["T-053"],
-        )
-    },
-    Row {
-        nodes: &[Node {
-            path: "spec.ports",
-            binds: Binds::EachItem,
-        }],
-        ..on_spec(
-            "class-port-name",
-            "it.name.matches('^[a-z0-9]+(-[a-z0-9]+)*$') && it.name.matches('[a-z]')",
-            ".name",
+pub(super) const ROWS: &[Row] = &for_kinds(
+    CLASSES,
+    [
+        on_spec(
+            "class-limits",
+            "(has(self.trusted) && self.trusted) || (has(self.resources) && has(self.resources.limits) && 'cpu' in self.resources.limits && 'memory' in self.resources.limits)",
+            ".resources.limits",
+            Reason::Required,
+            "agent-directed code needs both a cpu and a memory limit",
+            "set limits.cpu and limits.memory, or trusted: true for first-party code",
+            &["T-047", "T-048", "W-021"],
+        ),
+        on_spec(
+            "class-limits-above-zero",
+            "(has(self.trusted) && self.trusted) || !has(self.resources) || !has(self.resources.limits) || ['cpu', 'memory'].all(name, !(name in self.resources.limits) || !string(self.resources.limits[name]).matches('^(-|[+]?[0.]+([^0-9.]|$))'))",
+            ".resources.limits",
             Reason::Invalid,
-            "a port name holds lower-case letters, digits and single '-' between them, at least one letter and at most 15 characters",
-            "write it like mcp",
-            &["T-078"],
-        )
-    },
-    on_spec(
-        "class-port-names-unique",
-        "self.ports.all(p, self.ports.exists_one(q, q.name == p.name))",
-        ".ports",
-        Reason::Duplicate,
-        "two ports have the same name",
-        "addresses are published by port name: give each its own",
-        &["T-078"],
-    ),
-    on_spec(
-        "class-port-numbers-unique",
-        "self.ports.all(p, self.ports.exists_one(q, q.port == p.port))",
-        ".ports",
-        Reason::Duplicate,
-        "two ports have the same number",
-        "give each its own",
-        &["T-078"],
-    ),
-    Row {
-        moment: Moment::Change,
-        ..on_spec(
-            "class-ports-immutable",
-            "self.ports == oldSelf.ports",
+            "a cpu or memory limit of 0 is no limit, and a negative one is none either",
+            "set limits above 0, or trusted: true for first-party code",
+            &["T-047", "W-021"],
+        ),
+        on_spec(
+            "class-resource-claims",
+            "!has(self.resources) || !has(self.resources.claims) || self.resources.claims.size() == 0",
+            ".resources.claims",
+            Reason::Forbidden,
+            "a sandbox takes no dynamic resource claims",
+            "leave the field out",
+            &["T-079"],
+        ),
+        Row {
+            nodes: &[Node {
+                path: "spec.env",
+                binds: Binds::EachItem,
+            }],
+            ..on_spec(
+                "class-env-reserved",
+                "!it.name.matches('^(HTTPS?_PROXY|https?_proxy|NO_PROXY|no_proxy|OMNIA_INSECURE_TEST_(FIXTURES|SPKI))$')",
+                ".name",
+                Reason::Forbidden,
+                "the operator alone sets the proxy and test-fixture variables of a sandbox",
+                "leave the variable out; hosts are opened by Connections",
+                &["T-040", "T-041"],
+            )
+        },
+        on_spec(
+            "class-readiness-port",
+            "!has(self.readiness) || !has(self.readiness.port) || self.ports.exists(p, p.name == self.readiness.port)",
+            ".readiness.port",
+            Reason::Invalid,
+            "must be the name of one of the class's ports",
+            "name a port of spec.ports, or leave it out to probe the first",
+            &["T-043"],
+        ),
+        on_spec(
+            "class-view-port",
+            "!has(self.view) || self.ports.exists(p, p.name == self.view.port)",
+            ".view.port",
+            Reason::Invalid,
+            "must be the name of one of the class's ports",
+            "name a port of spec.ports",
+            &["T-057"],
+        ),
+        on_spec(
+            "class-enrolment-view",
+            "!has(self.enrolment) || has(self.view)",
+            ".view",
+            Reason::Required,
+            "a class for enrolments needs a live view to sign in through",
+            "set view.port, or drop enrolment",
+            &["T-058"],
+        ),
+        Row {
+            nodes: &[Node {
+                path: "spec.mounts",
+                binds: Binds::EachItem,
+            }],
+            ..on_spec(
+                "class-mount-role",
+                "it.role != 'session'",
+                ".role",
+                Reason::Forbidden,
+                "a class does not name role session: a session mount needs only scratch",
+                "use scratch or a configured mount role",
+                &["T-053"],
+            )
+        },
+        Row {
+            nodes: &[Node {
+                path: "spec.ports",
+                binds: Binds::EachItem,
+            }],
+            ..on_spec(
+                "class-port-name",
+                "it.name.matches('^[a-z0-9]+(-[a-z0-9]+)*$') && it.name.matches('[a-z]')",
+                ".name",
+                Reason::Invalid,
+                "a port name holds lower-case letters, digits and single '-' between them, at least one letter and at most 15 characters",
+                "write it like mcp",
+                &["T-078"],
+            )
+        },
+        on_spec(
+            "class-port-names-unique",
+            "self.ports.all(p, self.ports.exists_one(q, q.name == p.name))",
             ".ports",
-            Reason::Forbidden,
-            "cannot be changed, added to or reordered once the class exists, since live claims depend on them",
-            NEW_CLASS,
-            &["T-042", "T-078", "W-022"],
-        )
-    },
-    Row {
-        moment: Moment::Change,
-        ..on_spec(
-            "class-workspace-immutable",
-            "(has(self.filesystem) && has(self.filesystem.workspace)) == (has(oldSelf.filesystem) && has(oldSelf.filesystem.workspace))",
-            ".filesystem",
-            Reason::Forbidden,
-            "whether a class has filesystem.workspace cannot be changed once it exists, since live claims depend on it",
-            NEW_CLASS,
-            &["T-044", "W-022"],
-        )
-    },
-];
+            Reason::Duplicate,
+            "two ports have the same name",
+            "addresses are published by port name: give each its own",
+            &["T-078"],
+        ),
+        on_spec(
+            "class-port-numbers-unique",
+            "self.ports.all(p, self.ports.exists_one(q, q.port == p.port))",
+            ".ports",
+            Reason::Duplicate,
+            "two ports have the same number",
+            "give each its own",
+            &["T-078"],
+        ),
+        Row {
+            moment: Moment::Change,
+            ..on_spec(
+                "class-ports-immutable",
+                "self.ports == oldSelf.ports",
+                ".ports",
+                Reason::Forbidden,
+                "cannot be changed, added to or reordered once the class exists, since live claims depend on them",
+                NEW_CLASS,
+                &["T-042", "T-078", "W-022"],
+            )
+        },
+        Row {
+            moment: Moment::Change,
+            ..on_spec(
+                "class-workspace-immutable",
+                "(has(self.filesystem) && has(self.filesystem.workspace)) == (has(oldSelf.filesystem) && has(oldSelf.filesystem.workspace))",
+                ".filesystem",
+                Reason::Forbidden,
+                "whether a class has filesystem.workspace cannot be changed once it exists, since live claims depend on it",
+                NEW_CLASS,
+                &["T-044", "W-022"],
+            )
+        },
+    ],
+);

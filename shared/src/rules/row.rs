@@ -132,3 +132,49 @@ impl Row {
         }
     }
 }
+
+/// A rule of the CRD that stands on `spec` and judges every write; a table changes what differs and
+/// says [`for_kinds`] it holds.
+pub(super) const fn on_spec(
+    id: &'static str,
+    expression: &'static str,
+    field: &'static str,
+    reason: Reason,
+    sentence: &'static str,
+    remedy: &'static str,
+    requirements: &'static [&'static str],
+) -> Row {
+    Row {
+        id,
+        subjects: &[],
+        layer: Layer::Crd,
+        moment: Moment::Write,
+        nodes: &[Node {
+            path: "spec",
+            binds: Binds::Itself,
+        }],
+        expression,
+        field,
+        reason,
+        sentence,
+        remedy,
+        requirements,
+    }
+}
+
+/// The same rows, holding for these kinds.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated at compile time, where iterators are not"
+)]
+pub(super) const fn for_kinds<const N: usize>(
+    subjects: &'static [Subject],
+    mut rows: [Row; N],
+) -> [Row; N] {
+    let mut at = 0;
+    while at < N {
+        rows[at].subjects = subjects;
+        at += 1;
+    }
+    rows
+}
