@@ -12,5 +12,5 @@ pub use crds::{crds, outside_crds};
 pub use denials::denials;
 pub use installation::{Installation, WebhookEndpoint};
 pub use policy::admission_policy;
-pub use rbac::rbac;
+pub use rbac::{namespace, rbac};
 pub use webhooks::webhook_configurations;

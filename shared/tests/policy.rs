@@ -42,6 +42,28 @@ fn policy_and_binding_bear_the_release_and_a_hash_that_changes_with_the_rules() 
     );
 }
 
+// Proves: X-007
+#[test]
+fn the_hash_is_of_the_rules_alone_whoever_the_operator_is() {
+    let elsewhere = Installation {
+        release: "other".to_owned(),
+        namespace: "elsewhere".to_owned(),
+        service_account: "other-controller".to_owned(),
+        ..Installation::default()
+    };
+    let [here, there] = [Installation::default(), elsewhere]
+        .map(|installation| admission_policy(&installation)[0].clone());
+    let hash = |policy: &Value| {
+        text(policy, "/metadata/name")
+            .rsplit('-')
+            .next()
+            .map(str::to_owned)
+    };
+    assert_eq!(hash(&here), hash(&there));
+    // The rules name the operator all the same.
+    assert_ne!(here["spec"], there["spec"]);
+}
+
 // Proves: P-005
 #[test]
 fn the_policy_fails_closed_and_its_binding_only_denies_and_narrows_nothing() {

@@ -46,6 +46,7 @@ impl Layers {
     /// `policies_served` tells whether the API server knows policies at all.
     pub fn manifests(self, names: &Names, policies_served: bool) -> Vec<Value> {
         let mut all = self.kinds();
+        all.push(render::namespace(names));
         all.extend(render::rbac(names));
         if self.policy && policies_served {
             all.extend(render::admission_policy(names));

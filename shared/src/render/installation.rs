@@ -58,14 +58,6 @@ impl Installation {
         }
     }
 
-    /// The CEL that recognises the operator. An identity that cannot be written as an expression
-    /// exempts nobody.
-    pub(super) fn operator_expression(&self) -> String {
-        self.identity()
-            .expression()
-            .unwrap_or_else(|_| "false".to_owned())
-    }
-
     /// Labels of every object of this installation.
     pub(super) fn labels(&self, component: &str) -> serde_json::Value {
         serde_json::json!({
@@ -74,4 +66,10 @@ impl Installation {
             "app.kubernetes.io/component": component,
         })
     }
+}
+
+/// The CEL that recognises the operator. An identity that cannot be written as an expression exempts
+/// nobody.
+pub(super) fn operator_expression(identity: &OperatorIdentity) -> String {
+    identity.expression().unwrap_or_else(|_| "false".to_owned())
 }

@@ -5,37 +5,25 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::installation::Installation;
+use super::installation::{Installation, operator_expression};
 use crate::{
     names,
-    rules::{Layer, Moment, Row, table},
+    rules::{Layer, Moment, OperatorIdentity, Row, table},
 };
+
+/// Whom the rules that a policy's name is a hash of are about: nobody, so that every installation with
+/// the same rules has the same hash, in whatever namespace and under whatever name it runs.
+const ANYBODY: &str = "system:serviceaccount:namespace:name";
 
 /// Policy and binding (P-001 to P-005, P-031). Their name ends in a hash of the rules, so that
 /// changed rules arrive as a new object and «never edited since creation» stays true across upgrades
 ///
 pub fn admission_policy(installation: &Installation) -> [Value; 2] {
-    let identity = installation.identity();
-    let operator = installation.operator_expression();
-    let validations: Vec<Value> = table()
-        .filter(|row| row.layer == Layer::Policy)
-        .map(|row| validation(row, &identity.username))
-        .collect();
-    let spec = json!({
-        "failurePolicy": "Fail",
-        "matchConstraints": {"resourceRules": [{
-            "apiGroups": [names::GROUP],
-            "apiVersions": ["*"],
-            "operations": ["CREATE", "UPDATE"],
-            "resources": ["sandboxclaims", "sandboxclaims/status"],
-        }]},
-        "variables": [
-            {"name": "operator", "expression": operator},
-            {"name": "status", "expression": "has(request.subResource) && request.subResource == 'status'"},
-        ],
-        "validations": validations,
+    let rules = spec(&OperatorIdentity {
+        username: ANYBODY.to_owned(),
+        ..installation.identity()
     });
-    let digest = Sha256::digest(spec.to_string().as_bytes());
+    let digest = Sha256::digest(rules.to_string().as_bytes());
     let hash = digest.iter().take(5).fold(String::new(), |mut hash, byte| {
         let _ = write!(hash, "{byte:02x}");
         hash
@@ -46,7 +34,7 @@ pub fn admission_policy(installation: &Installation) -> [Value; 2] {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicy",
         "metadata": metadata,
-        "spec": spec,
+        "spec": spec(&installation.identity()),
     });
     let binding = json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
@@ -55,6 +43,28 @@ pub fn admission_policy(installation: &Installation) -> [Value; 2] {
         "spec": {"policyName": name, "validationActions": ["Deny"]},
     });
     [policy, binding]
+}
+
+/// The policy's rules about this operator.
+fn spec(identity: &OperatorIdentity) -> Value {
+    let validations: Vec<Value> = table()
+        .filter(|row| row.layer == Layer::Policy)
+        .map(|row| validation(row, &identity.username))
+        .collect();
+    json!({
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [{
+            "apiGroups": [names::GROUP],
+            "apiVersions": ["*"],
+            "operations": ["CREATE", "UPDATE"],
+            "resources": ["sandboxclaims", "sandboxclaims/status"],
+        }]},
+        "variables": [
+            {"name": "operator", "expression": operator_expression(identity)},
+            {"name": "status", "expression": "has(request.subResource) && request.subResource == 'status'"},
+        ],
+        "validations": validations,
+    })
 }
 
 fn validation(row: &Row, operator: &str) -> Value {

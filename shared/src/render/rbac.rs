@@ -1,4 +1,4 @@
-//! Namespace, ServiceAccounts, roles and bindings: what the operator may do, and no more. A
+//! The namespace, ServiceAccounts, roles and bindings: what the operator may do, and no more. A
 //! verb comes in with the code that uses it. Pure.
 
 use serde_json::{Value, json};
@@ -10,7 +10,16 @@ use crate::names;
 /// `create` on claims in the operator's own namespace.
 const PROBE: &str = "probe";
 
-/// Everything an installation's processes need to run as themselves.
+/// The namespace of the operator, where no installer makes it.
+pub fn namespace(installation: &Installation) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": installation.namespace, "labels": installation.labels("rbac")},
+    })
+}
+
+/// Everything an installation's processes need in their namespace and beyond to run as themselves.
 pub fn rbac(installation: &Installation) -> Vec<Value> {
     let release = &installation.release;
     let namespace = &installation.namespace;
@@ -83,11 +92,6 @@ pub fn rbac(installation: &Installation) -> Vec<Value> {
         })
     };
     vec![
-        json!({
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {"name": namespace, "labels": installation.labels("rbac")},
-        }),
         account(&installation.service_account),
         account(&probe),
         role(installation, "ClusterRole", release, &cluster),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::installation::{Installation, WebhookEndpoint};
+use super::installation::{Installation, WebhookEndpoint, operator_expression};
 use crate::{names, rules::Subject};
 
 /// Mutating and validating configuration (X-013, W-030). `caBundle` is left to the controller.
@@ -10,7 +10,7 @@ pub fn webhook_configurations(installation: &Installation) -> [Value; 2] {
     let resources: Vec<&str> = Subject::ALL.map(Subject::plural).to_vec();
     let mut with_status = resources.clone();
     with_status.push("sandboxclaims/status");
-    let operator = installation.operator_expression();
+    let operator = operator_expression(&installation.identity());
     let unless_leaving = json!({
         "name": "unless-leaving",
         // Removing a finalizer from a deleted object must work while every replica is down. Its status
