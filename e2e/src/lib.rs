@@ -18,6 +18,7 @@ pub mod installation;
 pub mod kubeconfig;
 pub mod manifests;
 pub mod namespace;
+pub mod oci;
 pub mod own_binaries;
 pub mod pki;
 pub mod ports;
