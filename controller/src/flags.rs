@@ -4,9 +4,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Parser};
+use clap::{ArgAction, Parser, value_parser};
+use ipnet::IpNet;
 
 use crate::claim::plan::{DnsTarget, Settings};
+
+mod network;
+
+use network::Labels;
 
 /// The claim controller of Sandgate: makes a network-isolated sandbox of each SandboxClaim, and looks
 /// after the webhook's certificates.
@@ -51,29 +56,61 @@ pub struct Flags {
         long,
         env = "SANDGATE_RUNTIME_POD_LABEL",
         default_value = "omnia.altairalabs.ai/agent-runtime",
+        value_parser = network::label_key,
         value_name = "KEY"
     )]
     pub runtime_pod_label: String,
     /// Namespace of the cluster's DNS pods.
-    #[arg(long, env = "SANDGATE_DNS_NAMESPACE", default_value = "kube-system")]
+    #[arg(
+        long,
+        env = "SANDGATE_DNS_NAMESPACE",
+        default_value = "kube-system",
+        value_parser = network::namespace,
+        value_name = "NAME"
+    )]
     pub dns_namespace: String,
-    /// Label of the cluster's DNS pods.
+    /// Labels of the cluster's DNS pods; those that carry all of them are opened.
     #[arg(
         long,
         env = "SANDGATE_DNS_POD_LABEL",
         default_value = "k8s-app=kube-dns",
-        value_parser = label,
-        value_name = "KEY=VALUE"
+        value_parser = network::labels,
+        value_name = "KEY=VALUE[,KEY=VALUE]"
     )]
-    pub dns_pod_label: (String, String),
-    /// Port of the cluster's DNS pods; may be given more than once.
+    pub dns_pod_label: Labels,
+    /// Port the cluster's DNS pods listen on, which need not be their Service's; may be given more
+    /// than once.
     #[arg(
         long,
         env = "SANDGATE_DNS_PORT",
         default_value = "53",
-        value_delimiter = ','
+        value_delimiter = ',',
+        value_parser = value_parser!(u16).range(1..),
+        value_name = "PORT"
     )]
     pub dns_port: Vec<u16>,
+    /// Address of the cluster's DNS that is no pod's, such as that of a cache on each node; may be
+    /// given more than once.
+    #[arg(
+        long,
+        env = "SANDGATE_DNS_ADDRESS",
+        value_delimiter = ',',
+        value_parser = network::address,
+        value_name = "IP|CIDR"
+    )]
+    pub dns_address: Vec<IpNet>,
+    /// Open each allowed Service by its own address too, for a network whose policies judge a packet
+    /// before that address is translated to a pod's.
+    #[arg(
+        long,
+        env = "SANDGATE_JUDGES_BEFORE_TRANSLATION",
+        default_value_t = false,
+        default_missing_value = "true",
+        num_args = 0..=1,
+        action = ArgAction::Set,
+        value_name = "true|false"
+    )]
+    pub judges_before_translation: bool,
     /// The cluster's DNS domain.
     #[arg(long, env = "SANDGATE_CLUSTER_DOMAIN", default_value = "cluster.local")]
     pub cluster_domain: String,
@@ -110,9 +147,11 @@ impl Flags {
             runtime_pod_label: self.runtime_pod_label.clone(),
             dns: DnsTarget {
                 namespace: self.dns_namespace.clone(),
-                pod_label: self.dns_pod_label.clone(),
-                ports: self.dns_port.clone(),
+                pod_labels: self.dns_pod_label.0.clone(),
+                ports: self.dns_port.iter().copied().collect(),
+                addresses: self.dns_address.iter().copied().collect(),
             },
+            judges_before_translation: self.judges_before_translation,
             operator_username: self.operator_username(),
         }
     }
@@ -122,15 +161,6 @@ fn seconds(text: &str) -> Result<Duration, String> {
     match text.strip_suffix('s').unwrap_or(text).parse::<u64>() {
         Ok(seconds @ 1..=3600) => Ok(Duration::from_secs(seconds)),
         _ => Err("must be 1s to 3600s, in whole seconds".to_owned()),
-    }
-}
-
-fn label(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.is_empty() && !value.is_empty() => {
-            Ok((key.to_owned(), value.to_owned()))
-        }
-        _ => Err("must be KEY=VALUE, such as k8s-app=kube-dns".to_owned()),
     }
 }
 

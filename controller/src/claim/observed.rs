@@ -9,6 +9,7 @@ mod memory;
 mod read;
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::api::{SandboxClaim, SandboxClassSpec, outside::AgentRuntimeSpec};
@@ -162,6 +163,8 @@ pub struct ServiceKey {
 pub struct AllowedTarget {
     /// Its pod selector; empty when it selects no pods itself, as an `ExternalName` never does.
     pub selector: BTreeMap<String, String>,
+    /// Its cluster addresses, one a family; none for a headless one.
+    pub addresses: Vec<IpAddr>,
     /// Its ports.
     pub ports: Vec<TargetPort>,
 }

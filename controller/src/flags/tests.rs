@@ -25,19 +25,61 @@ fn the_definition_is_sound() {
 #[test]
 fn the_clusters_dns_is_a_choice() {
     let more = [
-        "--dns-namespace",
-        "openshift-dns",
-        "--dns-pod-label",
-        "dns=default",
+        ["--dns-namespace", "openshift-dns"],
+        [
+            "--dns-pod-label",
+            "dns.operator.openshift.io/daemonset-dns=default,tier=dns",
+        ],
+        ["--dns-port", "5353"],
+        ["--dns-port", "53"],
+        ["--dns-address", "169.254.20.10"],
+        ["--dns-address", "fd00:10::/120,172.20.0.10"],
     ];
-    let ports = ["--dns-port", "5353", "--dns-port", "53"];
-    let settings = parse(&[&more[..], &ports[..]].concat()).unwrap().settings();
-    assert_eq!(settings.dns.namespace, "openshift-dns");
+    let dns = parse(more.as_flattened()).unwrap().settings().dns;
+    assert_eq!(dns.namespace, "openshift-dns");
+    let labels = [
+        ("dns.operator.openshift.io/daemonset-dns", "default"),
+        ("tier", "dns"),
+    ];
+    let labels = labels.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    assert_eq!(dns.pod_labels, labels.into());
+    assert_eq!(dns.ports, [53, 5353].into());
+    let addresses: Vec<String> = dns.addresses.iter().map(ToString::to_string).collect();
     assert_eq!(
-        settings.dns.pod_label,
-        ("dns".to_owned(), "default".to_owned())
+        addresses,
+        ["169.254.20.10/32", "172.20.0.10/32", "fd00:10::/120"]
     );
-    assert_eq!(settings.dns.ports, [5353, 53]);
+}
+
+// Proves: X-015
+#[rstest]
+#[case::beyond_its_length("10.96.0.10/16", "write 10.96.0.0/16 for the network or 10.96.0.10")]
+#[case::every_address("0.0.0.0/0", "would open every address")]
+#[case::every_address_of_the_other_family("::/0", "would open every address")]
+#[case::an_older_address_in_a_newer_one("::ffff:10.0.0.10", "IPv4 address it is: 10.0.0.10")]
+#[case::a_name("kube-dns", "must be an IP address or a CIDR, such as 169.254.20.10")]
+#[case::a_network_too_long("10.0.0.0/33", "must be an IP address or a CIDR")]
+#[case::with_a_zone("fe80::1%eth0", "must be an IP address or a CIDR")]
+#[case::with_a_port("10.0.0.10:53", "must be an IP address or a CIDR")]
+#[case::nobody("0.0.0.0", "no resolver answers a pod at 0.0.0.0")]
+#[case::the_pod_itself("127.0.0.53", "no resolver answers a pod at 127.0.0.53")]
+#[case::a_group("ff02::fb", "no resolver answers a pod at ff02::fb")]
+fn an_address_of_no_resolver_is_refused_with_the_way_out(
+    #[case] address: &str,
+    #[case] says: &str,
+) {
+    let error = parse(&["--dns-address", address]).unwrap_err().to_string();
+    assert!(error.contains(says), "{error}");
+    assert!(error.contains("--dns-address"), "{error}");
+}
+
+#[test]
+fn policies_are_taken_to_judge_translated_packets_unless_told_otherwise() {
+    let judges = |more: &[&str]| parse(more).unwrap().settings().judges_before_translation;
+    assert!(!judges(&[]));
+    assert!(judges(&["--judges-before-translation"]));
+    assert!(judges(&["--judges-before-translation=true"]));
+    assert!(!judges(&["--judges-before-translation=false"]));
 }
 
 #[test]
@@ -55,11 +97,22 @@ fn everything_has_a_default_but_the_directory_and_the_identity() {
 #[case(&["--lease-duration", "0s"], "must be 1s to 3600s")]
 #[case(&["--lease-duration", "soon"], "must be 1s to 3600s")]
 #[case(&["--dns-pod-label", "kube-dns"], "must be KEY=VALUE")]
-#[case(&["--dns-pod-label", "=x"], "must be KEY=VALUE")]
+#[case(&["--dns-pod-label", "=x"], "is no label key: must be NAME or DOMAIN/NAME")]
+#[case(&["--dns-pod-label", "a/b/c=x"], "is no label key")]
+#[case(&["--dns-pod-label", "a=x,a=y"], "names the label \"a\" twice")]
+#[case(&["--dns-pod-label", "a=x y"], "is no label value")]
+#[case(&["--dns-pod-label", "a=x,"], "must be KEY=VALUE")]
+#[case(&["--dns-namespace", "Kube_System"], "must be the name of a namespace")]
+#[case(&["--dns-namespace", ""], "must be the name of a namespace")]
+#[case(&["--dns-port", "0"], "0 is not in 1..=65535")]
+#[case(&["--dns-port", "dns"], "invalid digit")]
+#[case(&["--runtime-pod-label", "a b"], "is no label key")]
+#[case(&["--judges-before-translation=perhaps"], "possible values: true, false")]
 #[case(&["--health-listen", "8082"], "--health-listen")]
 #[case(&["--require-pod-bound-token", "perhaps"], "--require-pod-bound-token")]
 fn a_bad_flag_is_refused_with_what_it_must_be(#[case] more: &[&str], #[case] says: &str) {
     let error = parse(more).unwrap_err().to_string();
     assert!(error.contains(says), "{error}");
-    assert!(error.contains(more[0]), "{error}");
+    let flag = more[0].split('=').next().unwrap();
+    assert!(error.contains(flag), "{error}");
 }

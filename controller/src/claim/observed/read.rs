@@ -73,8 +73,11 @@ impl AllowedTarget {
             },
             protocol: port.protocol.clone().unwrap_or_else(|| "TCP".to_owned()),
         });
+        // `None` of a headless Service is no address.
+        let addresses = spec.cluster_ips.iter().flatten();
         Self {
             selector: selector.unwrap_or_default(),
+            addresses: addresses.filter_map(|text| text.parse().ok()).collect(),
             ports: ports.collect(),
         }
     }

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ipnet::IpNet;
 use k8s_openapi::{
     api::networking::v1::{
-        NetworkPolicy, NetworkPolicyEgressRule, NetworkPolicyIngressRule, NetworkPolicyPeer,
-        NetworkPolicyPort, NetworkPolicySpec,
+        IPBlock, NetworkPolicy, NetworkPolicyEgressRule, NetworkPolicyIngressRule,
+        NetworkPolicyPeer, NetworkPolicyPort, NetworkPolicySpec,
     },
     apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString},
 };
@@ -20,7 +21,7 @@ use super::{
     Settings,
     intent::{owned_metadata, runtime_label, selector},
 };
-use crate::claim::observed::{AllowedTarget, Lookup, Observed, ServiceKey, Target};
+use crate::claim::observed::{AllowedTarget, Lookup, Observed, ServiceKey, Target, TargetPort};
 
 /// Label that the API server sets on every namespace to the namespace's name.
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
@@ -67,9 +68,10 @@ pub(super) fn network_policy(
     for entry in allowed(class) {
         let key = key(claim, entry);
         let target = observed.services.get(&key).and_then(Lookup::found);
-        match open_service(&key, entry, target, &mut unresolved) {
-            Some(rule) if !egress.contains(&rule) => egress.push(rule),
-            _ => {}
+        for rule in open_service(&key, entry, target, settings, &mut unresolved) {
+            if !egress.contains(&rule) {
+                egress.push(rule);
+            }
         }
     }
     if class
@@ -117,66 +119,94 @@ fn ingress(
 }
 
 /// One allowed Service as a rule: its own selector, in its namespace, on the target ports of the
-/// listed ports. What cannot be resolved opens nothing, never more (O-030).
+/// listed ports; where the network judges packets before a Service's address is translated, also its
+/// addresses, on the listed ports themselves (Q67). What cannot be resolved opens nothing, never more
+/// (O-030).
 fn open_service(
     key: &ServiceKey,
     entry: &AllowedService,
     target: Option<&AllowedTarget>,
+    settings: &Settings,
     unresolved: &mut Vec<String>,
-) -> Option<NetworkPolicyEgressRule> {
+) -> Vec<NetworkPolicyEgressRule> {
     // Any text may stand for the name in a class, and this is printed on terminals.
     let title = format!("Service {}/{}", key.namespace, key.name.escape_debug());
     let Some(target) = target else {
         unresolved.push(format!(
             "{title} does not exist, so nothing is opened for it"
         ));
-        return None;
+        return Vec::new();
     };
     if target.selector.is_empty() {
         unresolved.push(format!(
             "{title} selects no pods, so nothing is opened for it"
         ));
-        return None;
+        return Vec::new();
     }
-    let mut ports: Vec<NetworkPolicyPort> = Vec::new();
+    let mut listed: Vec<&TargetPort> = Vec::new();
     for wanted in &entry.ports {
-        for port in target.ports.iter().filter(|port| port.port == *wanted) {
-            let number = match &port.target {
-                Target::Number(number) => IntOrString::Int(*number),
-                Target::Name(name) => IntOrString::String(name.clone()),
-            };
-            let opened = policy_port(&port.protocol, number);
-            if !ports.contains(&opened) {
-                ports.push(opened);
-            }
-        }
-        let offered = target.ports.iter().any(|port| port.port == *wanted);
-        if !offered {
+        let before = listed.len();
+        listed.extend(target.ports.iter().filter(|port| port.port == *wanted));
+        if listed.len() == before {
             unresolved.push(format!("{title} has no port {wanted}, so it is not opened"));
         }
     }
-    (!ports.is_empty()).then(|| NetworkPolicyEgressRule {
-        to: Some(vec![in_namespace(&key.namespace, target.selector.clone())]),
+    let pods = in_namespace(&key.namespace, target.selector.clone());
+    let at_pods = listed.iter().map(|port| match &port.target {
+        Target::Number(number) => policy_port(&port.protocol, IntOrString::Int(*number)),
+        Target::Name(name) => policy_port(&port.protocol, IntOrString::String(name.clone())),
+    });
+    let at_service = listed
+        .iter()
+        .map(|port| policy_port(&port.protocol, IntOrString::Int(port.port)));
+    let addresses = target
+        .addresses
+        .iter()
+        .filter(|_| settings.judges_before_translation)
+        .map(|address| at_address((*address).into()));
+    let rules = [
+        rule(vec![pods], at_pods),
+        rule(addresses.collect(), at_service),
+    ];
+    rules.into_iter().flatten().collect()
+}
+
+/// The cluster resolver, over UDP and TCP (O-027, X-015).
+fn dns_rule(settings: &Settings) -> Option<NetworkPolicyEgressRule> {
+    let dns = &settings.dns;
+    let pods = in_namespace(&dns.namespace, dns.pod_labels.clone());
+    let addresses = dns.addresses.iter().map(|network| at_address(*network));
+    let ports = dns.ports.iter().flat_map(|port| {
+        ["UDP", "TCP"].map(|protocol| policy_port(protocol, IntOrString::Int((*port).into())))
+    });
+    rule([pods].into_iter().chain(addresses).collect(), ports)
+}
+
+/// A rule; `None` without peers or without ports, for either would open all.
+fn rule(
+    to: Vec<NetworkPolicyPeer>,
+    all: impl Iterator<Item = NetworkPolicyPort>,
+) -> Option<NetworkPolicyEgressRule> {
+    let mut ports = Vec::new();
+    for port in all {
+        if !ports.contains(&port) {
+            ports.push(port);
+        }
+    }
+    (!to.is_empty() && !ports.is_empty()).then_some(NetworkPolicyEgressRule {
+        to: Some(to),
         ports: Some(ports),
     })
 }
 
-/// The cluster resolver, over UDP and TCP (O-027). No port configured opens nothing: a rule without
-/// ports would open all.
-fn dns_rule(settings: &Settings) -> Option<NetworkPolicyEgressRule> {
-    let dns = &settings.dns;
-    let (label, value) = dns.pod_label.clone();
-    let ports = dns.ports.iter().flat_map(|port| {
-        ["UDP", "TCP"].map(|protocol| policy_port(protocol, IntOrString::Int((*port).into())))
-    });
-    let ports: Vec<_> = ports.collect();
-    (!ports.is_empty()).then(|| NetworkPolicyEgressRule {
-        to: Some(vec![in_namespace(
-            &dns.namespace,
-            BTreeMap::from([(label, value)]),
-        )]),
-        ports: Some(ports),
-    })
+fn at_address(network: IpNet) -> NetworkPolicyPeer {
+    NetworkPolicyPeer {
+        ip_block: Some(IPBlock {
+            cidr: network.to_string(),
+            except: None,
+        }),
+        ..NetworkPolicyPeer::default()
+    }
 }
 
 fn in_namespace(namespace: &str, pods: BTreeMap<String, String>) -> NetworkPolicyPeer {

@@ -1,5 +1,9 @@
 //! What the installation is told by flags and a decision needs. Plain values.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use ipnet::IpNet;
+
 /// Settings of the installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -9,20 +13,26 @@ pub struct Settings {
     pub runtime_pod_label: String,
     /// Where the cluster's DNS answers.
     pub dns: DnsTarget,
+    /// Policies are enforced on packets that still bear a Service's address, so that an allowed
+    /// Service is opened by its address too (Q67).
+    pub judges_before_translation: bool,
     /// Username of the controller itself, which tells a refusal by its own RBAC from one by
     /// admission (C-032).
     pub operator_username: String,
 }
 
-/// The cluster resolver's pods.
+/// The cluster resolver: pods, and addresses that no selector matches, such as that of a
+/// cache on each node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DnsTarget {
-    /// Namespace they run in.
+    /// Namespace its pods run in.
     pub namespace: String,
-    /// Key and value of a label they carry.
-    pub pod_label: (String, String),
-    /// Ports of the pods, opened for UDP and TCP.
-    pub ports: Vec<u16>,
+    /// Labels its pods carry, all of them.
+    pub pod_labels: BTreeMap<String, String>,
+    /// Ports it answers at, opened for UDP and TCP.
+    pub ports: BTreeSet<u16>,
+    /// Further addresses it answers at.
+    pub addresses: BTreeSet<IpNet>,
 }
 
 impl Default for Settings {
@@ -32,9 +42,11 @@ impl Default for Settings {
             runtime_pod_label: "omnia.altairalabs.ai/agent-runtime".to_owned(),
             dns: DnsTarget {
                 namespace: "kube-system".to_owned(),
-                pod_label: ("k8s-app".to_owned(), "kube-dns".to_owned()),
-                ports: vec![53],
+                pod_labels: BTreeMap::from([("k8s-app".to_owned(), "kube-dns".to_owned())]),
+                ports: BTreeSet::from([53]),
+                addresses: BTreeSet::new(),
             },
+            judges_before_translation: false,
             operator_username: "system:serviceaccount:sandgate-system:sandgate-controller"
                 .to_owned(),
         }

@@ -9,4 +9,5 @@ mod readiness;
 mod refusals;
 mod rendering;
 mod reporting;
+mod translation;
 mod world;

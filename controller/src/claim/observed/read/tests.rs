@@ -60,6 +60,7 @@ fn an_object_with_odd_fields_reads_without_them(#[case] odd: Value) {
 fn a_service_is_read_with_its_selector_and_target_ports() {
     let service: Service = typed(json!({"spec": {
         "selector": {"app": "db"},
+        "clusterIPs": ["10.96.0.9", "fd00:10::9"],
         "ports": [
             {"port": 80},
             {"port": 443, "targetPort": 8443, "protocol": "TCP"},
@@ -75,6 +76,7 @@ fn a_service_is_read_with_its_selector_and_target_ports() {
         AllowedTarget::read(&service),
         AllowedTarget {
             selector: [("app".to_owned(), "db".to_owned())].into(),
+            addresses: vec!["10.96.0.9".parse().unwrap(), "fd00:10::9".parse().unwrap(),],
             ports: vec![
                 port(80, Target::Number(80), "TCP"),
                 port(443, Target::Number(8443), "TCP"),
@@ -91,6 +93,15 @@ fn a_service_is_read_with_its_selector_and_target_ports() {
 #[case::without_spec(json!({}))]
 fn a_service_that_selects_no_pods_reads_so(#[case] service: Value) {
     assert!(AllowedTarget::read(&typed(service)).selector.is_empty());
+}
+
+// Proves: O-024
+#[rstest]
+#[case::headless(json!({"clusterIP": "None", "clusterIPs": ["None"]}))]
+#[case::external(json!({"type": "ExternalName", "externalName": "db.example"}))]
+fn a_service_without_an_address_of_its_own_reads_so(#[case] spec: Value) {
+    let service = AllowedTarget::read(&typed(json!({"spec": spec})));
+    assert_eq!(service.addresses, Vec::<std::net::IpAddr>::new());
 }
 
 // Proves: C-032

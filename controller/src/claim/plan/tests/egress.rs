@@ -1,11 +1,13 @@
 //! What the `NetworkPolicy` opens, and what it never does.
 
+use std::net::IpAddr;
+
 use rstest::rstest;
 use sandgate_shared::api::sandbox_class::Egress;
 use serde_json::{Value, json};
 
 use super::super::{Settings, allowed_services};
-use super::world::{World, start};
+use super::world::{World, mirror, start};
 use crate::claim::observed::{AllowedTarget, Lookup, ObjectKind, ServiceKey, Target, TargetPort};
 
 /// The policy the world's claim gets.
@@ -39,8 +41,13 @@ fn port(port: i32, target: Target, protocol: &str) -> TargetPort {
 fn target(ports: Vec<TargetPort>) -> Lookup<AllowedTarget> {
     Lookup::Found(AllowedTarget {
         selector: [("app".to_owned(), "db".to_owned())].into(),
+        addresses: addresses(&["10.96.0.10", "fd00:10::10"]),
         ports,
     })
+}
+
+fn addresses(all: &[&str]) -> Vec<IpAddr> {
+    all.iter().map(|text| text.parse().unwrap()).collect()
 }
 
 // Proves: O-022
@@ -165,7 +172,7 @@ fn the_services_to_look_up_are_those_named_each_in_its_namespace() {
 fn dns_opens_the_cluster_resolver_and_nothing_else() {
     let mut world = World::codegen();
     egress(&mut world, json!({"dns": true}));
-    world.settings.dns.ports = vec![53, 8053];
+    world.settings.dns.ports = [53, 8053].into();
     assert_eq!(
         policy(&world)["egress"],
         json!([{
@@ -181,6 +188,126 @@ fn dns_opens_the_cluster_resolver_and_nothing_else() {
             ],
         }])
     );
+}
+
+// Proves: O-027, X-015
+#[rstest]
+fn dns_opens_the_pods_and_addresses_of_the_installations_resolver_at_its_ports() {
+    let mut world = World::codegen();
+    egress(&mut world, json!({"dns": true}));
+    let dns = &mut world.settings.dns;
+    dns.namespace = "openshift-dns".to_owned();
+    dns.pod_labels = [("dns", "default"), ("tier", "dns")]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into();
+    dns.ports = [5353].into();
+    let networks = ["169.254.20.10/32", "fd00:10::/120"];
+    dns.addresses = networks.map(|text| text.parse().unwrap()).into();
+    assert_eq!(
+        policy(&world)["egress"],
+        json!([{
+            "to": [
+                {
+                    "namespaceSelector": {
+                        "matchLabels": {"kubernetes.io/metadata.name": "openshift-dns"},
+                    },
+                    "podSelector": {"matchLabels": {"dns": "default", "tier": "dns"}},
+                },
+                {"ipBlock": {"cidr": "169.254.20.10/32"}},
+                {"ipBlock": {"cidr": "fd00:10::/120"}},
+            ],
+            "ports": [{"protocol": "UDP", "port": 5353}, {"protocol": "TCP", "port": 5353}],
+        }])
+    );
+    egress(&mut world, json!({"dns": false}));
+    assert_eq!(policy(&world).get("egress"), None);
+}
+
+// Proves: O-024, O-025
+#[rstest]
+fn where_packets_are_judged_before_translation_a_services_addresses_are_opened_at_its_ports() {
+    let mut world = World::codegen();
+    world.settings.judges_before_translation = true;
+    egress(
+        &mut world,
+        json!({"allowedServices": [{"name": "db", "ports": [5432, 53]}]}),
+    );
+    let ports = vec![
+        port(80, Target::Number(8080), "TCP"),
+        port(5432, Target::Name("postgres".to_owned()), "TCP"),
+        port(53, Target::Number(5353), "UDP"),
+        port(53, Target::Number(5353), "TCP"),
+    ];
+    serves(&mut world, "my-agents", "db", target(ports));
+    let rules = policy(&world)["egress"].clone();
+    assert_eq!(rules[0]["to"][0]["podSelector"]["matchLabels"]["app"], "db");
+    assert_eq!(
+        rules[1],
+        json!({
+            "to": [
+                {"ipBlock": {"cidr": "10.96.0.10/32"}},
+                {"ipBlock": {"cidr": "fd00:10::10/128"}},
+            ],
+            "ports": [
+                {"protocol": "TCP", "port": 5432},
+                {"protocol": "UDP", "port": 53},
+                {"protocol": "TCP", "port": 53},
+            ],
+        })
+    );
+    assert_eq!(rules.as_array().unwrap().len(), 2);
+}
+
+// Proves: O-024, O-030
+#[rstest]
+#[case::headless("db", &[], 1)]
+#[case::without_selector("", &["10.96.0.10"], 0)]
+fn a_service_of_no_address_or_of_no_pods_is_not_opened_by_address(
+    #[case] app: &str,
+    #[case] at: &[&str],
+    #[case] rules: usize,
+) {
+    let mut world = World::codegen();
+    world.settings.judges_before_translation = true;
+    egress(
+        &mut world,
+        json!({"allowedServices": [{"name": "db", "ports": [5432]}]}),
+    );
+    let selector = [("app".to_owned(), app.to_owned())].into_iter();
+    let found = AllowedTarget {
+        selector: selector.filter(|(_, app)| !app.is_empty()).collect(),
+        addresses: addresses(at),
+        ports: vec![port(5432, Target::Number(5432), "TCP")],
+    };
+    serves(&mut world, "my-agents", "db", Lookup::Found(found));
+    let egress = policy(&world)["egress"].clone();
+    assert_eq!(egress.as_array().map_or(0, Vec::len), rules);
+    assert!(!egress.to_string().contains("ipBlock"), "{egress}");
+}
+
+// Proves: O-024, O-039
+#[rstest]
+fn a_service_made_again_with_another_address_is_opened_there_and_no_longer_here() {
+    let mut world = World::bound();
+    world.settings.judges_before_translation = true;
+    let mut found = mirror();
+    for address in ["10.96.0.9", "10.96.7.7"] {
+        found.addresses = addresses(&[address]);
+        serves(
+            &mut world,
+            "my-agents",
+            "artifact-mirror",
+            Lookup::Found(found.clone()),
+        );
+        world.settle(start());
+        let stands = &world.store[&ObjectKind::NetworkPolicy]["spec"]["egress"];
+        assert_eq!(
+            stands[1]["to"],
+            json!([{"ipBlock": {"cidr": format!("{address}/32")}}])
+        );
+        assert_eq!(stands.to_string().matches("ipBlock").count(), 1);
+    }
+    assert_eq!(world.condition("SandboxModified"), None);
 }
 
 // Proves: O-027
@@ -202,6 +329,7 @@ fn dns_without_a_port_opens_nothing_rather_than_every_port() {
 #[case::without_selector(
     Lookup::Found(AllowedTarget {
         selector: [].into(),
+        addresses: addresses(&["10.96.0.10"]),
         ports: vec![port(5432, Target::Number(5432), "TCP")],
     }),
     "Service my-agents/db selects no pods, so nothing is opened for it"

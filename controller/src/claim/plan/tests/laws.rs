@@ -116,6 +116,7 @@ fn world(claim: SandboxClaim, class: SandboxClassSpec) -> World {
     let keys = super::super::allowed_services(&claim, &class);
     let target = |key: &ServiceKey| AllowedTarget {
         selector: BTreeMap::from([("app".to_owned(), key.name.clone())]),
+        addresses: vec!["10.96.0.9".parse().unwrap()],
         ports: vec![TargetPort {
             port: 443,
             target: Target::Name("https".to_owned()),
@@ -196,8 +197,10 @@ proptest! {
                     prop_assert!(entries > 0, "{rules} {list}: {rule}");
                 }
                 for peer in rule[peers].as_array().unwrap() {
-                    let pods = peer["podSelector"]["matchLabels"].as_object().unwrap();
-                    prop_assert!(!pods.is_empty());
+                    let pods = peer["podSelector"]["matchLabels"].as_object();
+                    let somebody = pods.is_some_and(|labels| !labels.is_empty());
+                    let somewhere = peer["ipBlock"]["cidr"].is_string();
+                    prop_assert!(somebody != somewhere, "{peer}");
                 }
             }
         }

@@ -83,6 +83,7 @@ pub(super) fn class() -> SandboxClassSpec {
 pub(super) fn mirror() -> AllowedTarget {
     AllowedTarget {
         selector: BTreeMap::from([("app".to_owned(), "artifact-mirror".to_owned())]),
+        addresses: vec!["10.96.0.9".parse().unwrap()],
         ports: vec![TargetPort {
             port: 443,
             target: Target::Number(8443),
