@@ -1,9 +1,13 @@
-//! A real etcd, API server, controller manager, scheduler and fake node on this machine. Does I/O.
+//! A real etcd, API server, controller manager and scheduler, and by itself a fake node. Does I/O.
 
+mod credentials;
 mod parts;
 
 use std::future::Future;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::ServiceAccount;
@@ -12,13 +16,14 @@ use serde_json::Value;
 
 use crate::binaries::Binaries;
 use crate::fake_node::{self, FakeNodeError};
-use crate::folders::{self, FolderError, RunFolder};
-use crate::kubeconfig::{self, Credential, KubeconfigError};
+use crate::folders::{FolderError, RunFolder};
+use crate::kubeconfig::{self, KubeconfigError};
 use crate::manifests::{self, ManifestError};
-use crate::pki::{self, Authority};
+use crate::pki::Authority;
 use crate::ports::{Port, PortError};
 use crate::process::{self, Process, ProcessError};
 use crate::progress::PATIENCE;
+use crate::room::Room;
 
 /// Readiness is asked for this often: the parts have no event to wait for.
 const ASK_EVERY: Duration = Duration::from_millis(50);
@@ -32,6 +37,9 @@ pub enum ControlPlaneError {
     /// No folder.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// No thread to start processes from.
+    #[error("failed to start a thread")]
+    Room(#[from] io::Error),
     /// A part did not start, or ended.
     #[error(transparent)]
     Process(#[from] ProcessError),
@@ -81,6 +89,17 @@ impl Default for Options {
     }
 }
 
+/// Where the parts run, and how they are reached.
+#[derive(Debug)]
+pub(crate) struct Site {
+    /// Where they are born.
+    pub room: Arc<Room>,
+    /// Where the API server listens, as those beside it reach it.
+    pub listens: SocketAddrV4,
+    /// Where it is reached from the machine's own network.
+    pub reached: Port,
+}
+
 /// A running control plane: dropped, nothing of it is left.
 ///
 /// Fields are dropped in order: first the processes, then the folder they write to.
@@ -89,6 +108,7 @@ pub struct ControlPlane {
     processes: Vec<Process>,
     /// Held so that nobody else takes them.
     ports: Vec<Port>,
+    site: Site,
     server: String,
     authority: Authority,
     binaries: Binaries,
@@ -97,39 +117,59 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// Starts everything and waits until a pod could run.
+    /// Starts everything and waits until a pod could run on the fake node.
     pub async fn start(binaries: Binaries, options: &Options) -> Result<Self, ControlPlaneError> {
-        let port = match options.port {
-            Some(number) => Port::exactly(number)?,
-            None => Port::free()?,
+        let reached = Self::port(options)?;
+        let site = Site {
+            room: Room::here()?,
+            listens: SocketAddrV4::new(Ipv4Addr::LOCALHOST, reached.number()),
+            reached,
         };
-        let folder = RunFolder::create()?;
-        let server = format!("https://{}", port.address());
-        let authority = Authority::new()?;
-        let mut plane = Self {
-            processes: Vec::new(),
-            ports: Vec::new(),
-            server,
-            authority,
-            binaries,
-            policy_api: options.policy_api,
-            folder,
-        };
-        plane.write_credentials()?;
-        let etcd = plane.start_etcd().await?;
-        plane
-            .start_api_server(&etcd, port.number(), options)
-            .await?;
-        plane.ports.extend([port]);
+        let mut plane = Self::prepare(binaries, site, RunFolder::create()?, options)?;
+        plane.serve(options).await?;
+        plane.start_fake_kubelet()?;
         let client = plane.administrator().await?;
-        manifests::apply(&client, &options.kinds).await?;
-        plane.start_companions()?;
         let node = fake_node::join(client.clone());
         tokio::try_join!(
             async { Ok::<_, ControlPlaneError>(node.await?) },
             plane.default_service_account(client)
         )?;
         Ok(plane)
+    }
+
+    /// The port clients on this machine use.
+    pub(crate) fn port(options: &Options) -> Result<Port, PortError> {
+        options.port.map_or_else(Port::free, Port::exactly)
+    }
+
+    /// Credentials and folder of one that is not started yet.
+    pub(crate) fn prepare(
+        binaries: Binaries,
+        site: Site,
+        folder: RunFolder,
+        options: &Options,
+    ) -> Result<Self, ControlPlaneError> {
+        let plane = Self {
+            processes: Vec::new(),
+            ports: Vec::new(),
+            server: format!("https://{}", site.reached.address()),
+            site,
+            authority: Authority::new()?,
+            binaries,
+            policy_api: options.policy_api,
+            folder,
+        };
+        plane.write_credentials()?;
+        Ok(plane)
+    }
+
+    /// Starts etcd and the API server, and once that is ready the controllers and the scheduler.
+    pub(crate) async fn serve(&mut self, options: &Options) -> Result<(), ControlPlaneError> {
+        let etcd = self.start_etcd()?;
+        self.start_api_server(&etcd).await?;
+        let client = self.administrator().await?;
+        manifests::apply(&client, &options.kinds).await?;
+        self.start_companions()
     }
 
     /// The folder of this run; logs are `<part>.log` in it.
@@ -185,53 +225,11 @@ impl ControlPlane {
         self.folder().join(format!("{part}.log"))
     }
 
-    fn write_credentials(&self) -> Result<(), ControlPlaneError> {
-        let write =
-            |name: &str, text: &str| folders::write_private(&self.folder().join(name), text);
-        write("ca.crt", self.authority.certificate())?;
-        let hosts = [
-            "127.0.0.1",
-            "localhost",
-            "kubernetes.default.svc",
-            "10.96.0.1",
-        ];
-        let server = self.authority.server(&hosts)?;
-        write("server.crt", &server.certificate)?;
-        write("server.key", &server.key)?;
-        let (public, private) = pki::token_keys()?;
-        write("tokens.pub", &public)?;
-        write("tokens.key", &private)?;
-        write(
-            "audit-policy.yaml",
-            include_str!("control_plane/audit-policy.yaml"),
-        )?;
-        let masters = Some("system:masters");
-        for (name, user, group) in [
-            ("kubeconfig", "administrator", masters),
-            (
-                "controllers.kubeconfig",
-                "system:kube-controller-manager",
-                None,
-            ),
-            ("scheduler.kubeconfig", "system:kube-scheduler", None),
-            // The fake kubelet of all nodes at once; no kubelet's own identity would do.
-            ("kwok.kubeconfig", "kwok", masters),
-        ] {
-            let pair = self.authority.client(user, group)?;
-            let path = self.folder().join(name);
-            let credential = Credential::Certificate(&pair);
-            kubeconfig::write(
-                &path,
-                &self.server,
-                self.authority.certificate(),
-                &credential,
-            )?;
-        }
-        Ok(())
-    }
-
     /// Until it exists, no pod is admitted: the controller manager makes it.
-    async fn default_service_account(&self, client: Client) -> Result<(), ControlPlaneError> {
+    pub(crate) async fn default_service_account(
+        &self,
+        client: Client,
+    ) -> Result<(), ControlPlaneError> {
         let accounts: Api<ServiceAccount> = Api::namespaced(client, "default");
         let exists = kube::runtime::wait::await_condition(
             accounts,

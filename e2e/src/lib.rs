@@ -24,6 +24,7 @@ pub mod pki;
 pub mod ports;
 pub mod process;
 pub mod progress;
+pub mod room;
 pub mod service;
 
 pub use cluster::{Cluster, Options, OwnCluster};

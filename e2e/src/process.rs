@@ -7,8 +7,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::LazyLock;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
+
+use crate::room::Room;
 
 /// Why a process did not start, or is no more.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +51,20 @@ pub struct Process {
 impl Process {
     /// Starts `program` with its output appended to `log`.
     pub fn start(name: &str, program: &Program, log: &Path) -> Result<Self, ProcessError> {
+        let here = Room::here().map_err(|source| ProcessError::Start {
+            name: name.to_owned(),
+            source,
+        })?;
+        Self::start_in(&here, name, program, log)
+    }
+
+    /// The same, born in `room`.
+    pub fn start_in(
+        room: &Room,
+        name: &str,
+        program: &Program,
+        log: &Path,
+    ) -> Result<Self, ProcessError> {
         let failed = |source| ProcessError::Start {
             name: name.to_owned(),
             source,
@@ -65,7 +79,7 @@ impl Process {
             .stdin(Stdio::null())
             .stdout(output.try_clone().map_err(failed)?)
             .stderr(output);
-        let child = spawn(command).map_err(failed)?;
+        let child = room.spawn(command).map_err(failed)?;
         Ok(Self {
             name: name.to_owned(),
             child,
@@ -157,7 +171,7 @@ impl Program {
 }
 
 /// A command to which the kernel sends `signal` (`KILL`, `INT`) when we die, where the system has
-/// `setpriv` (Linux). It must be started through [`spawn`].
+/// `setpriv` (Linux). It must be started by a [`Room`].
 pub fn bound_to_us(path: &Path, signal: &str) -> Command {
     static HAVE_SETPRIV: LazyLock<bool> = LazyLock::new(|| {
         Command::new("setpriv")
@@ -178,25 +192,6 @@ pub fn bound_to_us(path: &Path, signal: &str) -> Command {
         .arg(path)
         .process_group(0);
     command
-}
-
-/// Starts `command` from the one thread that lives as long as we do: the kernel sends the death
-/// signal when the *thread* that started the child ends, and a test's threads come and go.
-pub fn spawn(command: Command) -> io::Result<Child> {
-    type Request = (Command, Sender<io::Result<Child>>);
-    static SPAWNER: LazyLock<Sender<Request>> = LazyLock::new(|| {
-        let (requests, inbox): (Sender<Request>, Receiver<Request>) = channel();
-        thread::spawn(move || {
-            for (mut command, answer) in inbox {
-                drop(answer.send(command.spawn()));
-            }
-        });
-        requests
-    });
-    let gone = || io::Error::other("the thread that starts processes is gone");
-    let (answer, child) = channel();
-    SPAWNER.send((command, answer)).map_err(|_| gone())?;
-    child.recv().map_err(|_| gone())?
 }
 
 /// Whether a program's output says that the disk is full.
@@ -271,7 +266,7 @@ mod tests {
         let script = "trap 'echo bye; exit 0' TERM; echo set; while :; do sleep 0.01; done";
         let mut polite = Process::start("polite", &shell(script), &log).unwrap();
         while !tail(&log, 1).contains("set") {
-            thread::yield_now();
+            std::thread::yield_now();
         }
         assert!(polite.stop().unwrap().success());
         assert_eq!(tail(&log, 1), "bye");

@@ -1,19 +1,19 @@
 //! The processes of a control plane and their flags. Starts processes.
 
-use super::{ControlPlane, ControlPlaneError, Options};
+use super::{ControlPlane, ControlPlaneError};
 use crate::fake_node;
 use crate::ports::Port;
 use crate::process::{Process, ProcessError, Program};
 
 impl ControlPlane {
     fn launch(&mut self, part: &str, program: &Program) -> Result<(), ProcessError> {
-        let process = Process::start(part, program, &self.log(part))?;
+        let process = Process::start_in(&self.site.room, part, program, &self.log(part))?;
         self.processes.push(process);
         Ok(())
     }
 
-    /// Returns the URL clients use.
-    pub(super) async fn start_etcd(&mut self) -> Result<String, ControlPlaneError> {
+    /// Returns the URL clients use. The API server waits until it answers there.
+    pub(super) fn start_etcd(&mut self) -> Result<String, ControlPlaneError> {
         let (clients, peers) = (Port::free()?, Port::free()?);
         let client_url = format!("http://{}", clients.address());
         let peer_url = format!("http://{}", peers.address());
@@ -32,28 +32,15 @@ impl ControlPlane {
             ],
         );
         self.launch("etcd", &program)?;
-        let address = clients.address();
-        self.until_ready("etcd", || async {
-            tokio::net::TcpStream::connect(&address)
-                .await
-                .map(drop)
-                .map_err(|e| e.to_string())
-        })
-        .await?;
         self.ports.extend([clients, peers]);
         Ok(client_url)
     }
 
-    pub(super) async fn start_api_server(
-        &mut self,
-        etcd: &str,
-        port: u16,
-        options: &Options,
-    ) -> Result<(), ControlPlaneError> {
+    pub(super) async fn start_api_server(&mut self, etcd: &str) -> Result<(), ControlPlaneError> {
         let mut arguments = vec![
             format!("--etcd-servers={etcd}"),
-            "--bind-address=127.0.0.1".to_owned(),
-            format!("--secure-port={port}"),
+            format!("--bind-address={}", self.site.listens.ip()),
+            format!("--secure-port={}", self.site.listens.port()),
             format!("--cert-dir={}", self.path("apiserver")),
             format!("--tls-cert-file={}", self.path("server.crt")),
             format!("--tls-private-key-file={}", self.path("server.key")),
@@ -65,14 +52,20 @@ impl ControlPlane {
             ),
             "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
             "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
-            "--authorization-mode=RBAC".to_owned(),
+            "--authorization-mode=Node,RBAC".to_owned(),
             "--allow-privileged".to_owned(),
+            format!(
+                "--kubelet-client-certificate={}",
+                self.path("kubelet-client.crt")
+            ),
+            format!("--kubelet-client-key={}", self.path("kubelet-client.key")),
+            "--kubelet-preferred-address-types=InternalIP".to_owned(),
             "--enable-admission-plugins=NodeRestriction".to_owned(),
             format!("--audit-policy-file={}", self.path("audit-policy.yaml")),
             format!("--audit-log-path={}", self.path("audit.log")),
             "--audit-log-format=json".to_owned(),
         ];
-        if !options.policy_api {
+        if !self.policy_api {
             let off = ["v1", "v1beta1"].map(|version| {
                 let group = format!("admissionregistration.k8s.io/{version}");
                 format!(
@@ -102,10 +95,12 @@ impl ControlPlane {
     }
 
     pub(super) fn start_companions(&mut self) -> Result<(), ControlPlaneError> {
+        let user = "system:kube-controller-manager";
+        let kubeconfig = self.kubeconfig_of("controllers", user, None)?;
         let controllers = Program::new(
             &self.binaries.controllers,
             [
-                format!("--kubeconfig={}", self.path("controllers.kubeconfig")),
+                format!("--kubeconfig={}", kubeconfig.display()),
                 format!(
                     "--service-account-private-key-file={}",
                     self.path("tokens.key")
@@ -121,18 +116,24 @@ impl ControlPlane {
             ],
         );
         self.launch("kube-controller-manager", &controllers)?;
+        let kubeconfig = self.kubeconfig_of("scheduler", "system:kube-scheduler", None)?;
         let scheduler = Program::new(
             &self.binaries.scheduler,
             [
-                format!("--kubeconfig={}", self.path("scheduler.kubeconfig")),
+                format!("--kubeconfig={}", kubeconfig.display()),
                 "--leader-elect=false".to_owned(),
                 "--secure-port=0".to_owned(),
                 "--kube-api-qps=200".to_owned(),
                 "--kube-api-burst=400".to_owned(),
             ],
         );
-        self.launch("kube-scheduler", &scheduler)?;
-        let kwok = fake_node::program(&self.binaries.kwok, &self.folder().join("kwok.kubeconfig"))?;
+        Ok(self.launch("kube-scheduler", &scheduler)?)
+    }
+
+    pub(super) fn start_fake_kubelet(&mut self) -> Result<(), ControlPlaneError> {
+        // The kubelet of all nodes at once; no kubelet's own identity would do.
+        let kubeconfig = self.kubeconfig_of("kwok", "kwok", Some("system:masters"))?;
+        let kwok = fake_node::program(&self.binaries.kwok, &kubeconfig)?;
         Ok(self.launch("kwok", &kwok)?)
     }
 }
