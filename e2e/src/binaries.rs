@@ -151,3 +151,16 @@ impl NodeBinaries {
         })
     }
 }
+
+const HELM: Recipe = Recipe {
+    name: "helm",
+    module: "helm",
+    package: "helm.sh/helm/v4/cmd/helm",
+    linker_flags: PLAIN,
+    is_static: false,
+};
+
+/// As [`Binaries::ensure`], for `helm`, which installs the chart.
+pub(crate) fn ensure_helm() -> Result<PathBuf, BinariesError> {
+    HELM.ensure()
+}

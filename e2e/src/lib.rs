@@ -13,6 +13,7 @@ pub mod control_plane;
 pub mod failure;
 pub mod fake_node;
 pub mod folders;
+pub mod helm;
 pub mod identity;
 pub mod installation;
 pub mod kubeconfig;
