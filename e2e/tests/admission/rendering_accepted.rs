@@ -104,6 +104,7 @@ fn target(name: &str, class: &SandboxClassSpec) -> Lookup<AllowedTarget> {
     let ports = entries.into_iter().flatten().flat_map(|entry| &entry.ports);
     Lookup::Found(AllowedTarget {
         selector: BTreeMap::from([("app".to_owned(), name.to_owned())]),
+        addresses: Vec::new(),
         ports: ports
             .map(|port| TargetPort {
                 port: *port,
