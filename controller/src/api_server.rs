@@ -153,18 +153,18 @@ impl ApiServer {
         self.call(Verb::Patch, place.kind, standing, applied).await
     }
 
-    /// DELETE of exactly the object with this uid and resourceVersion. An object that is gone
-    /// already is no error.
+    /// DELETE of exactly the object with this uid, and with this resourceVersion where one is given.
+    /// An object that is gone already is no error.
     pub async fn delete(
         &self,
         place: Place<'_>,
         uid: &str,
-        resource_version: &str,
+        resource_version: Option<&str>,
     ) -> Result<(), CallError> {
         let api = self.objects(place.kind, place.namespace);
         let only = Preconditions {
             uid: Some(uid.to_owned()),
-            resource_version: Some(resource_version.to_owned()),
+            resource_version: resource_version.map(str::to_owned),
         };
         let params = DeleteParams::background().preconditions(only);
         let deleted = async { api.delete(place.name, &params).await.map(|_| ()) };

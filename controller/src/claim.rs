@@ -168,7 +168,7 @@ impl Reconciler {
         if wrote == Some(ClaimPhase::Bound) && stood != wrote && !bound_before(claim) {
             self.metrics.bound_after(age(claim, now));
         }
-        if self.apply.delete(&plan.delete).await == Deleted::Unfinished {
+        if self.apply.delete(plan).await == Deleted::Unfinished {
             return Err(ReconcileError::Unfinished);
         }
         // A claim that has just failed is looked at once more: now its objects go (C-035).

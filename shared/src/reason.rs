@@ -35,6 +35,14 @@ pub const CRASH_LOOP: &str = "CrashLoopBackOff";
 pub const OOM_KILLED: &str = "OOMKilled";
 /// The kubelet refuses the container's configuration (an image that wants root, say; O-036).
 pub const CONTAINER_CONFIG_ERROR: &str = "CreateContainerConfigError";
+/// The container was lost with its node or container runtime, and is started again.
+pub const CONTAINER_LOST: &str = "ContainerLost";
+/// The pod was taken off its node: evicted, preempted, or the node drained or shut down (O-038).
+pub const EVICTED: &str = "Evicted";
+/// The pod's node does not answer, or is gone.
+pub const NODE_LOST: &str = "NodeLost";
+/// The node refuses the pod that the scheduler gave it.
+pub const REFUSED_BY_NODE: &str = "PodRefusedByNode";
 /// The API server refuses the pod for a quota or policy; the `ReplicaSet` said so (C-032).
 pub const POD_REFUSED: &str = "PodRefused";
 /// A write of ours was refused for now and is retried (C-032).

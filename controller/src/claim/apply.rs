@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::plan::{Action, Applied, Deletion, DryRun, Intent, Outcome, Plan, Refusal, Stored};
 use crate::api_server::{ApiServer, CallError, Place};
 use crate::cause::Chain;
+use crate::kind::Kind;
 use crate::metrics::Metrics;
 use crate::watch::Watches;
 
@@ -83,20 +84,27 @@ impl Apply {
     }
 
     /// Deletes what the plan says.
-    pub async fn delete(&self, deletions: &[Deletion]) -> Deleted {
+    pub async fn delete(&self, plan: &Plan) -> Deleted {
         let mut deleted = Deleted::All;
-        for deletion in deletions {
-            let place =
-                Place::namespaced(deletion.kind.into(), &deletion.namespace, &deletion.name);
-            let live = &deletion.live;
-            if let Err(error) = self
-                .api
-                .delete(place, &live.uid, &live.resource_version)
-                .await
-            {
+        let objects = plan.delete.iter().map(|deletion| {
+            let Deletion {
+                kind,
+                namespace,
+                name,
+                live,
+            } = deletion;
+            let place = Place::namespaced((*kind).into(), namespace, name);
+            (place, &live.uid, Some(live.resource_version.as_str()))
+        });
+        let pods = plan.finished.iter().map(|pod| {
+            let place = Place::namespaced(Kind::Pod, &pod.namespace, &pod.name);
+            (place, &pod.uid, None)
+        });
+        for (place, uid, resource_version) in objects.chain(pods) {
+            if let Err(error) = self.api.delete(place, uid, resource_version).await {
                 tracing::info!(
-                    kind = deletion.kind.as_str(),
-                    name = deletion.name,
+                    kind = place.kind.as_str(),
+                    name = place.name,
                     error = %Chain(&error),
                     "an object could not be deleted yet"
                 );

@@ -15,6 +15,7 @@ use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::api::{SandboxClaim, SandboxClassSpec, outside::AgentRuntimeSpec};
 
 pub use memory::{AppliedRecord, HeldBack, Memory, PastHeal, PastRefusal};
+pub(super) use read::NEVER_STARTED;
 
 /// What stands in the cluster for one claim, at one moment.
 #[derive(Clone, Debug)]
@@ -219,14 +220,36 @@ pub struct ObservedPod {
     pub created: Option<Timestamp>,
     /// Its condition `Ready` is true.
     pub ready: bool,
+    /// What it is not ready for although its containers run.
+    pub unready: Option<Unready>,
     /// Its phase is `Succeeded` or `Failed`: it will never run again.
     pub finished: bool,
     /// It has a deletionTimestamp.
     pub deleting: bool,
+    /// Why node or cluster put an end to it, or is about to.
+    pub disruption: Option<Disruption>,
     /// The scheduler's message, when its condition `PodScheduled` is false for `Unschedulable`.
     pub unschedulable: Option<String>,
-    /// Its containers, in order of the status.
+    /// Its containers in order of the status, those that initialise it first.
     pub containers: Vec<ObservedContainer>,
+}
+
+/// What a pod is not ready for although its containers run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unready {
+    /// Its readiness was lost after its containers started: the probe fails.
+    Probe,
+    /// Its containers are ready as far as their node said last: the node is silent.
+    Node,
+}
+
+/// Why node or cluster put an end to a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Disruption {
+    /// Such as `Evicted`.
+    pub reason: String,
+    /// In the words of who did it.
+    pub message: String,
 }
 
 /// What matters of a container's status.
@@ -240,7 +263,8 @@ pub struct ObservedContainer {
     pub ready: bool,
     /// Why it waits, if it does.
     pub waiting: Option<Waiting>,
-    /// How it ended: the present state if it is terminated, else the last one.
+    /// How it ended: the present state if it is terminated, else the last one, unless the pod has
+    /// been ready since.
     pub terminated: Option<Terminated>,
 }
 
@@ -260,4 +284,6 @@ pub struct Terminated {
     pub reason: String,
     /// Exit code.
     pub exit_code: i32,
+    /// The runtime's words, where the program could not be started.
+    pub message: String,
 }

@@ -24,9 +24,11 @@ mod baseline;
 mod deployment;
 mod digest;
 mod events;
+mod finished;
 mod gate;
 mod heal;
 mod intent;
+mod lineage;
 mod network_policy;
 mod objects;
 mod readiness;
@@ -63,6 +65,8 @@ pub struct Plan {
     pub ensure: Vec<Intent>,
     /// Objects to delete, in this order.
     pub delete: Vec<Deletion>,
+    /// Pods to delete because they have finished (O-038).
+    pub finished: Vec<FinishedPod>,
     /// What was decided about the claim; `status` speaks of it.
     pub verdict: Verdict,
 }
@@ -164,6 +168,18 @@ pub struct Deletion {
     pub name: String,
     /// Preconditions.
     pub live: LiveRef,
+}
+
+/// A pod that has finished. Its UID alone is the precondition of its deletion: it never runs again,
+/// whatever else of it changes meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinishedPod {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its UID.
+    pub uid: String,
 }
 
 /// What apply did.
@@ -269,6 +285,7 @@ impl Plan {
         Self {
             ensure: Vec::new(),
             delete: Vec::new(),
+            finished: Vec::new(),
             verdict,
         }
     }

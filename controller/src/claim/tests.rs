@@ -14,6 +14,8 @@ use crate::kind::Kind;
 use crate::queue::Next;
 use crate::watch::{Key, Source};
 
+mod finished;
+
 /// One installation: what stands, and the controller process of the moment.
 struct World {
     server: Fake,

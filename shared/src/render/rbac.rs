@@ -49,7 +49,8 @@ pub fn rbac(installation: &Installation) -> Vec<Value> {
             &["services"],
             &["get", "list", "watch", "create", "update", "delete"]
         ),
-        rule(&[""], &["pods", "namespaces"], &["list", "watch"]),
+        rule(&[""], &["pods"], &["list", "watch", "delete"]),
+        rule(&[""], &["namespaces"], &["list", "watch"]),
         rule(
             &["networking.k8s.io"],
             &["networkpolicies"],

@@ -5,18 +5,22 @@ use std::collections::BTreeMap;
 use k8s_openapi::{
     api::{
         apps::v1::ReplicaSet,
-        core::v1::{ContainerStatus, Pod, Service},
+        core::v1::{ContainerStateTerminated, ContainerStatus, Pod, PodCondition, Service},
     },
     apimachinery::pkg::{apis::meta::v1::OwnerReference, util::intstr::IntOrString},
+    jiff::Timestamp,
 };
 use sandgate_shared::names;
 use serde_json::Value;
 
 use super::{
-    AllowedTarget, LiveObject, ObservedContainer, ObservedPod, ObservedReplicaSet, Target,
-    TargetPort, Terminated, Waiting,
+    AllowedTarget, Disruption, LiveObject, ObservedContainer, ObservedPod, ObservedReplicaSet,
+    Target, TargetPort, Terminated, Unready, Waiting,
 };
 use crate::claim::plan::digest;
+
+/// What containerd says of a container whose program could not be started.
+pub(in crate::claim) const NEVER_STARTED: &str = "StartError";
 
 impl LiveObject {
     /// Reads an object as the API server sent it. `None` if it carries no UID, which the API server
@@ -106,40 +110,91 @@ impl ObservedPod {
     /// Reads a pod.
     pub fn read(pod: &Pod) -> Self {
         let status = pod.status.as_ref();
-        let conditions = status.and_then(|status| status.conditions.as_deref());
-        let condition = |wanted: &str| {
-            let mut all = conditions.unwrap_or_default().iter();
-            all.find(|condition| condition.type_ == wanted)
-        };
-        let unschedulable = condition("PodScheduled").filter(|scheduled| {
+        let unschedulable = condition(pod, "PodScheduled").filter(|scheduled| {
             scheduled.status == "False" && scheduled.reason.as_deref() == Some("Unschedulable")
         });
         let phase = status.and_then(|status| status.phase.as_deref());
-        let containers = status.and_then(|status| status.container_statuses.as_deref());
+        let finished = matches!(phase, Some("Succeeded" | "Failed"));
+        let unready_since = condition(pod, "Ready")
+            .filter(|ready| ready.status == "False")
+            .and_then(|ready| ready.last_transition_time.as_ref())
+            .map(|time| time.0);
+        let containers = status.into_iter().flat_map(|status| {
+            let first = status.init_container_statuses.iter().flatten();
+            first.chain(status.container_statuses.iter().flatten())
+        });
         Self {
             name: pod.metadata.name.clone().unwrap_or_default(),
             uid: pod.metadata.uid.clone().unwrap_or_default(),
             controller: controller_of(pod.metadata.owner_references.as_deref()),
             created: pod.metadata.creation_timestamp.as_ref().map(|at| at.0),
-            ready: condition("Ready").is_some_and(|ready| ready.status == "True"),
-            finished: matches!(phase, Some("Succeeded" | "Failed")),
+            ready: condition(pod, "Ready").is_some_and(|ready| ready.status == "True"),
+            unready: unready(pod, unready_since),
+            finished,
             deleting: pod.metadata.deletion_timestamp.is_some(),
+            disruption: disruption(pod, finished),
             unschedulable: unschedulable
                 .map(|condition| condition.message.clone().unwrap_or_default()),
             containers: containers
-                .unwrap_or_default()
-                .iter()
-                .map(ObservedContainer::read)
+                .map(|status| ObservedContainer::read(status, unready_since))
                 .collect(),
         }
     }
 }
 
+fn condition<'a>(pod: &'a Pod, wanted: &str) -> Option<&'a PodCondition> {
+    let status = pod.status.as_ref()?;
+    let mut all = status.conditions.iter().flatten();
+    all.find(|condition| condition.type_ == wanted)
+}
+
+/// The kubelet never says `Ready` false beside `ContainersReady` true without a reason; the node
+/// controller, which speaks for a node that is silent, turns the one and leaves the other.
+fn unready(pod: &Pod, since: Option<Timestamp>) -> Option<Unready> {
+    let ready = condition(pod, "Ready").filter(|ready| ready.status == "False")?;
+    let containers = condition(pod, "ContainersReady");
+    let reason = ready.reason.as_deref().unwrap_or_default();
+    if reason.is_empty() && containers.is_some_and(|ready| ready.status == "True") {
+        return Some(Unready::Node);
+    }
+    let all = pod.status.as_ref()?.container_statuses.as_deref()?;
+    let lost = !all.is_empty() && all.iter().all(|status| was_ready_since(status, since));
+    lost.then_some(Unready::Probe)
+}
+
+/// Whether a container runs that started before the pod lost its readiness, so that what ended it
+/// before does not explain the loss.
+fn was_ready_since(status: &ContainerStatus, unready_since: Option<Timestamp>) -> bool {
+    let running = status
+        .state
+        .as_ref()
+        .and_then(|state| state.running.as_ref());
+    let started = running.and_then(|running| running.started_at.as_ref());
+    started.is_some_and(|started| unready_since.is_some_and(|since| since > started.0))
+}
+
+/// What a finished pod says of its end; of any other, what its condition `DisruptionTarget` says.
+fn disruption(pod: &Pod, finished: bool) -> Option<Disruption> {
+    let status = pod.status.as_ref()?;
+    let own = status.reason.as_ref().filter(|_| finished);
+    let target = condition(pod, "DisruptionTarget").filter(|target| target.status == "True");
+    let (reason, message) = match (own, target) {
+        (Some(reason), _) => (reason, &status.message),
+        (None, Some(target)) => (target.reason.as_ref()?, &target.message),
+        (None, None) => return None,
+    };
+    Some(Disruption {
+        reason: reason.clone(),
+        message: message.clone().unwrap_or_default(),
+    })
+}
+
 impl ObservedContainer {
-    fn read(status: &ContainerStatus) -> Self {
+    fn read(status: &ContainerStatus, unready_since: Option<Timestamp>) -> Self {
         let state = status.state.as_ref();
         let waiting = state.and_then(|state| state.waiting.as_ref());
         let last = status.last_state.as_ref();
+        let last = last.filter(|_| !was_ready_since(status, unready_since));
         let terminated = state
             .and_then(|state| state.terminated.as_ref())
             .or_else(|| last.and_then(|last| last.terminated.as_ref()));
@@ -151,10 +206,23 @@ impl ObservedContainer {
                 reason: waiting.reason.clone().unwrap_or_default(),
                 message: waiting.message.clone().unwrap_or_default(),
             }),
-            terminated: terminated.map(|terminated| Terminated {
-                reason: terminated.reason.clone().unwrap_or_default(),
-                exit_code: terminated.exit_code,
-            }),
+            terminated: terminated.map(Terminated::read),
+        }
+    }
+}
+
+impl Terminated {
+    fn read(terminated: &ContainerStateTerminated) -> Self {
+        let reason = terminated.reason.clone().unwrap_or_default();
+        // Of a program that ran, the message is its own: an agent's words, not the runtime's.
+        let message = terminated
+            .message
+            .clone()
+            .filter(|_| reason == NEVER_STARTED);
+        Self {
+            exit_code: terminated.exit_code,
+            message: message.unwrap_or_default(),
+            reason,
         }
     }
 }

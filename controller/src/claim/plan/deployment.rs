@@ -36,7 +36,7 @@ use super::{
 };
 
 /// Name of the sandbox's container.
-const CONTAINER: &str = "sandbox";
+pub(super) const CONTAINER: &str = "sandbox";
 /// Name of the volume that is the claim's own workspace. Names that start so are the operator's.
 const WORKSPACE_VOLUME: &str = "sandgate-workspace";
 

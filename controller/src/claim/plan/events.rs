@@ -67,7 +67,7 @@ fn find<'a>(status: &'a SandboxClaimStatus, name: &str) -> Option<&'a Condition>
 
 /// The registered reason of these letters: an Event never carries words from elsewhere.
 fn known(reason: &str) -> Option<&'static str> {
-    const ALL: [&str; 20] = [
+    const ALL: [&str; 24] = [
         reason::SANDBOX_READY,
         reason::SANDBOX_STARTING,
         reason::SANDBOX_NOT_READY,
@@ -76,6 +76,10 @@ fn known(reason: &str) -> Option<&'static str> {
         reason::CRASH_LOOP,
         reason::OOM_KILLED,
         reason::CONTAINER_CONFIG_ERROR,
+        reason::CONTAINER_LOST,
+        reason::EVICTED,
+        reason::NODE_LOST,
+        reason::REFUSED_BY_NODE,
         reason::POD_REFUSED,
         reason::WRITE_RETRIED,
         reason::SANDBOXES_DISABLED,

@@ -10,6 +10,7 @@ use super::{
     baseline::baseline,
     deployment::deployment,
     digest::hash,
+    finished::finished,
     gate::{class_missing, ever_bound, owns},
     intent::{Sealed, seal},
     network_policy::network_policy,
@@ -82,6 +83,7 @@ fn keep(observed: &Observed, finding: Finding) -> Plan {
             .into_iter()
             .collect(),
         delete: Vec::new(),
+        finished: finished(observed),
         verdict: Verdict::Build(Build::default()),
     }
 }
@@ -124,6 +126,7 @@ fn ensure(observed: &Observed, rendered: Rendered, now: Timestamp) -> Plan {
     Plan {
         ensure: intents,
         delete: Vec::new(),
+        finished: finished(observed),
         verdict: Verdict::Build(build),
     }
 }
@@ -211,6 +214,7 @@ pub(super) fn clean_up(observed: &Observed) -> Plan {
     Plan {
         ensure: Vec::new(),
         delete: delete.collect(),
+        finished: finished(observed),
         verdict: Verdict::Over,
     }
 }

@@ -2,14 +2,28 @@
 //! Deployment two controllers later (C-018 to C-022). Pure.
 //!
 //! A message that a person reads stays the same while the cause does: back-off times and restart
-//! counts are left out of it, so that a crash loop does not become a status write each time.
+//! counts are left out of it, so that a crash loop does not become a status write each time. The
+//! cause outlives its pod (O-038): it stands until a new pod is ready or says something else.
 
-use std::collections::BTreeSet;
+mod cause;
+mod ending;
+mod words;
 
 use sandgate_shared::reason::{self, condition};
 
-use super::{Finding, gate::ever_bound};
-use crate::claim::observed::{Observed, ObservedContainer, ObservedPod, Terminated};
+use super::{Finding, gate::ever_bound, lineage};
+use crate::claim::observed::{Observed, ObservedPod};
+
+/// Causes that a silent pod does not take back: a pod that once gave them is never silent again
+/// before it is ready, so that the silence is its successor's.
+const OUTLIVES_ITS_POD: [&str; 6] = [
+    reason::EVICTED,
+    reason::NODE_LOST,
+    reason::REFUSED_BY_NODE,
+    reason::OOM_KILLED,
+    reason::CONTAINER_LOST,
+    reason::CRASH_LOOP,
+];
 
 /// What the pods say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,44 +37,31 @@ pub(super) enum Health {
 /// Reads the sandbox's health. Only pods that our Deployment made count, whatever labels others
 /// carry; `deployment` is the UID it has now, after what was written.
 pub(super) fn health(observed: &Observed, deployment: Option<&str>) -> Health {
-    let sets = own_replica_sets(observed, deployment);
-    let mine: Vec<&ObservedPod> = own_pods(observed, &sets).collect();
-    if mine.iter().any(|pod| pod.ready) {
+    let (going, staying): (Vec<_>, Vec<_>) =
+        lineage::pods(observed, deployment).partition(|pod| pod.deleting || pod.finished);
+    if staying.iter().any(|pod| pod.ready) {
         return Health::Ready;
     }
-    let newest = mine
-        .into_iter()
-        .max_by_key(|pod| (pod.created, pod.uid.as_str()));
-    let cause = match newest {
-        Some(pod) => pod_cause(observed, pod),
-        None => replica_failure(observed, &sets),
+    let cause = match newest(&staying) {
+        Some(pod) => cause::of_pod(observed, pod),
+        None => replica_failure(observed, deployment),
     };
+    let cause = cause
+        .or_else(|| newest(&going).and_then(ending::of_pod))
+        .or_else(|| left_behind(observed));
     Health::NotReady(cause.unwrap_or_else(|| starting(observed)))
 }
 
-fn own_pods<'a>(
-    observed: &'a Observed,
-    sets: &BTreeSet<&str>,
-) -> impl Iterator<Item = &'a ObservedPod> {
-    observed.pods.iter().filter(move |pod| {
-        let owner = pod.controller.as_deref();
-        !pod.deleting && !pod.finished && owner.is_some_and(|owner| sets.contains(owner))
-    })
-}
-
-fn own_replica_sets<'a>(observed: &'a Observed, deployment: Option<&str>) -> BTreeSet<&'a str> {
-    let sets = observed.replica_sets.iter();
-    sets.filter(|set| deployment.is_some() && set.controller.as_deref() == deployment)
-        .map(|set| set.uid.as_str())
-        .collect()
-}
-
-fn replica_failure(observed: &Observed, sets: &BTreeSet<&str>) -> Option<Finding> {
-    let failure = observed
-        .replica_sets
+fn newest<'a>(pods: &[&'a ObservedPod]) -> Option<&'a ObservedPod> {
+    let newest = pods
         .iter()
-        .filter(|set| sets.contains(set.uid.as_str()))
-        .find_map(|set| set.failure.as_deref())?;
+        .max_by_key(|pod| (pod.created, pod.uid.as_str()));
+    newest.copied()
+}
+
+fn replica_failure(observed: &Observed, deployment: Option<&str>) -> Option<Finding> {
+    let mut sets = lineage::replica_sets(observed, deployment);
+    let failure = sets.find_map(|set| set.failure.as_deref())?;
     Some(Finding {
         reason: reason::POD_REFUSED,
         message: format!(
@@ -69,88 +70,12 @@ fn replica_failure(observed: &Observed, sets: &BTreeSet<&str>) -> Option<Finding
     })
 }
 
-fn pod_cause(observed: &Observed, pod: &ObservedPod) -> Option<Finding> {
-    if let Some(message) = &pod.unschedulable {
-        return Some(Finding {
-            reason: reason::UNSCHEDULABLE,
-            message: message.clone(),
-        });
-    }
-    let unready = pod.containers.iter().filter(|container| !container.ready);
-    let mut causes = unready.filter_map(|container| container_cause(observed, container));
-    causes.next()
-}
-
-fn container_cause(observed: &Observed, container: &ObservedContainer) -> Option<Finding> {
-    let waiting = container.waiting.as_ref();
-    let why = waiting.map_or("", |waiting| waiting.reason.as_str());
-    let words = waiting.map_or("", |waiting| waiting.message.as_str());
-    match why {
-        "ErrImagePull"
-        | "ImagePullBackOff"
-        | "InvalidImageName"
-        | "ErrImageNeverPull"
-        | "ImageInspectError"
-        | "RegistryUnavailable"
-        | "SignatureValidationFailed" => Some(image_pull(observed, container, why, words)),
-        "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" => {
-            Some(Finding {
-                reason: reason::CONTAINER_CONFIG_ERROR,
-                message: config_error(words),
-            })
-        }
-        _ => container.terminated.as_ref().map(ended),
-    }
-}
-
-/// The kubelet alternates between the fault and "back-off": the fault, once known, stays.
-fn image_pull(
-    observed: &Observed,
-    container: &ObservedContainer,
-    why: &str,
-    words: &str,
-) -> Finding {
-    let standing = standing_message(observed, reason::IMAGE_PULL_FAILED);
-    let known = standing.filter(|_| why == "ImagePullBackOff");
-    let message = known.map_or_else(
-        || {
-            format!(
-                "image {:?} cannot be pulled: {words} ({why}). It is tried again by itself; correct the class's image, or let the nodes reach and read its registry",
-                container.image,
-            )
-        },
-        str::to_owned,
-    );
-    Finding {
-        reason: reason::IMAGE_PULL_FAILED,
-        message,
-    }
-}
-
-fn config_error(words: &str) -> String {
-    let way_out = if words.contains("runAsNonRoot") || words.contains("run as root") {
-        "a sandbox never runs as root: give the image a numeric USER other than 0"
-    } else {
-        "correct the class, then make the claim again"
-    };
-    format!("the container cannot be created: {words}; {way_out}")
-}
-
-fn ended(terminated: &Terminated) -> Finding {
-    if terminated.reason == "OOMKilled" {
-        return Finding {
-            reason: reason::OOM_KILLED,
-            message: "the sandbox used more memory than resources.limits.memory allows and was killed; it is started again by itself. Raise the class's limit if its work needs more"
-                .to_owned(),
-        };
-    }
-    Finding {
-        reason: reason::CRASH_LOOP,
-        message: format!(
-            "the sandbox's program ends by itself ({}, exit code {}) and is started again; see the pod's log, and the class's image, args and env",
-            terminated.reason, terminated.exit_code,
-        ),
-    }
+/// What stands in the status of a pod that went.
+fn left_behind(observed: &Observed) -> Option<Finding> {
+    OUTLIVES_ITS_POD.into_iter().find_map(|reason| {
+        let message = standing_message(observed, reason)?.to_owned();
+        Some(Finding { reason, message })
+    })
 }
 
 /// What is said while nothing is known to be wrong.

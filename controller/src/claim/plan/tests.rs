@@ -2,7 +2,9 @@
 
 mod drift;
 mod egress;
+mod finished;
 mod gate;
+mod kubelet;
 mod laws;
 mod life;
 mod readiness;

@@ -59,6 +59,8 @@ fn says(pod: Option<&ObservedPod>) -> Option<ObservedPod> {
     let silent = !pod.ready
         && !pod.finished
         && !pod.deleting
+        && pod.unready.is_none()
+        && pod.disruption.is_none()
         && pod.unschedulable.is_none()
         && pod.containers.is_empty();
     (!silent).then_some(pod)

@@ -140,14 +140,8 @@ impl State {
             })
             .collect();
         let uid = OfClaim(claim.metadata.uid.clone().unwrap_or_default());
-        let sets = self
-            .replica_sets
-            .members(&uid)
-            .map(|labelled| labelled.value.clone());
-        let pods = self
-            .pods
-            .members(&uid)
-            .map(|labelled| labelled.value.clone());
+        let sets = labelled(&self.replica_sets, &uid, &key.namespace);
+        let pods = labelled(&self.pods, &uid, &key.namespace);
         Some(Observed {
             runtime: runtime.cloned().into(),
             class: class.cloned().into(),
@@ -157,8 +151,8 @@ impl State {
             policy: self.policies.get(&sandbox).cloned(),
             service: self.services.get(&sandbox).cloned(),
             deployment: self.deployments.get(&sandbox).cloned(),
-            replica_sets: sets.collect(),
-            pods: pods.collect(),
+            replica_sets: sets,
+            pods,
             memory: Memory::default(),
             claim,
         })
@@ -171,6 +165,18 @@ impl State {
             ClassKind::ClusterSandboxClass => self.cluster_classes.get(&Key::new("", &class.name)),
         }
     }
+}
+
+/// What bears the claim's label in the claim's namespace: elsewhere nothing of it is.
+fn labelled<V: Clone>(
+    table: &Table<Labelled<V>, OfClaim>,
+    uid: &OfClaim,
+    namespace: &str,
+) -> Vec<V> {
+    let here = table.group(uid).filter(|key| key.namespace == namespace);
+    here.filter_map(|key| table.get(key))
+        .map(|labelled| labelled.value.clone())
+        .collect()
 }
 
 fn claims_by(key: &Key, claim: &SandboxClaim) -> Vec<ClaimsBy> {

@@ -290,6 +290,35 @@ fn a_pod_concerns_its_claim_when_it_says_something_new() {
     );
 }
 
+// Proves: C-018, O-038
+#[test]
+fn a_pod_that_bears_the_claims_label_in_another_namespace_is_not_the_claims() {
+    let index = index();
+    let mut forged = pod(5, true);
+    forged["metadata"]["namespace"] = json!("elsewhere");
+    index.observe(Source::Pods, object(forged)).unwrap();
+    let mut set = labelled("ReplicaSet", "rs-a", 6);
+    set["metadata"]["namespace"] = json!("elsewhere");
+    index.observe(Source::ReplicaSets, object(set)).unwrap();
+    let observed = index.observed(&Key::new("ns", "a")).unwrap();
+    assert_eq!(observed.pods, []);
+    assert_eq!(observed.replica_sets, []);
+}
+
+// Proves: O-038
+#[test]
+fn a_pod_that_finishes_or_loses_its_node_concerns_its_claim() {
+    let index = index();
+    index.observe(Source::Pods, object(pod(3, false))).unwrap();
+    let mut silent = pod(4, false);
+    let conditions = silent["status"]["conditions"].as_array_mut().unwrap();
+    conditions.push(json!({"type": "ContainersReady", "status": "True"}));
+    assert_eq!(index.observe(Source::Pods, object(silent)).unwrap(), a());
+    let mut evicted = pod(5, false);
+    evicted["status"]["phase"] = json!("Failed");
+    assert_eq!(index.observe(Source::Pods, object(evicted)).unwrap(), a());
+}
+
 #[test]
 fn a_replica_set_seen_after_its_pod_was_ready_concerns_the_claim() {
     let index = index();

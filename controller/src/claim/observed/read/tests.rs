@@ -159,6 +159,7 @@ fn a_pod_is_read_with_what_keeps_it_from_being_ready() {
         Some(Terminated {
             reason: "OOMKilled".to_owned(),
             exit_code: 137,
+            message: String::new(),
         })
     );
 }

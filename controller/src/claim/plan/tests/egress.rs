@@ -7,22 +7,27 @@ use sandgate_shared::api::sandbox_class::Egress;
 use serde_json::{Value, json};
 
 use super::super::{Settings, allowed_services};
-use super::world::{World, mirror, start};
+use super::world::{World, start};
 use crate::claim::observed::{AllowedTarget, Lookup, ObjectKind, ServiceKey, Target, TargetPort};
 
 /// The policy the world's claim gets.
-fn policy(world: &World) -> Value {
+pub(super) fn policy(world: &World) -> Value {
     let plan = world.plan(start());
     let mut intents = plan.ensure.into_iter();
     let intent = intents.find(|intent| intent.kind == ObjectKind::NetworkPolicy);
     intent.unwrap().object["spec"].clone()
 }
 
-fn egress(world: &mut World, egress: Value) {
+pub(super) fn egress(world: &mut World, egress: Value) {
     world.class_mut().egress = serde_json::from_value::<Option<Egress>>(egress).unwrap();
 }
 
-fn serves(world: &mut World, namespace: &str, name: &str, target: Lookup<AllowedTarget>) {
+pub(super) fn serves(
+    world: &mut World,
+    namespace: &str,
+    name: &str,
+    target: Lookup<AllowedTarget>,
+) {
     let key = ServiceKey {
         namespace: namespace.to_owned(),
         name: name.to_owned(),
@@ -30,7 +35,7 @@ fn serves(world: &mut World, namespace: &str, name: &str, target: Lookup<Allowed
     world.observed.services.insert(key, target);
 }
 
-fn port(port: i32, target: Target, protocol: &str) -> TargetPort {
+pub(super) fn port(port: i32, target: Target, protocol: &str) -> TargetPort {
     TargetPort {
         port,
         target,
@@ -38,7 +43,7 @@ fn port(port: i32, target: Target, protocol: &str) -> TargetPort {
     }
 }
 
-fn target(ports: Vec<TargetPort>) -> Lookup<AllowedTarget> {
+pub(super) fn target(ports: Vec<TargetPort>) -> Lookup<AllowedTarget> {
     Lookup::Found(AllowedTarget {
         selector: [("app".to_owned(), "db".to_owned())].into(),
         addresses: addresses(&["10.96.0.10", "fd00:10::10"]),
@@ -46,7 +51,7 @@ fn target(ports: Vec<TargetPort>) -> Lookup<AllowedTarget> {
     })
 }
 
-fn addresses(all: &[&str]) -> Vec<IpAddr> {
+pub(super) fn addresses(all: &[&str]) -> Vec<IpAddr> {
     all.iter().map(|text| text.parse().unwrap()).collect()
 }
 
@@ -221,93 +226,6 @@ fn dns_opens_the_pods_and_addresses_of_the_installations_resolver_at_its_ports()
     );
     egress(&mut world, json!({"dns": false}));
     assert_eq!(policy(&world).get("egress"), None);
-}
-
-// Proves: O-024, O-025
-#[rstest]
-fn where_packets_are_judged_before_translation_a_services_addresses_are_opened_at_its_ports() {
-    let mut world = World::codegen();
-    world.settings.judges_before_translation = true;
-    egress(
-        &mut world,
-        json!({"allowedServices": [{"name": "db", "ports": [5432, 53]}]}),
-    );
-    let ports = vec![
-        port(80, Target::Number(8080), "TCP"),
-        port(5432, Target::Name("postgres".to_owned()), "TCP"),
-        port(53, Target::Number(5353), "UDP"),
-        port(53, Target::Number(5353), "TCP"),
-    ];
-    serves(&mut world, "my-agents", "db", target(ports));
-    let rules = policy(&world)["egress"].clone();
-    assert_eq!(rules[0]["to"][0]["podSelector"]["matchLabels"]["app"], "db");
-    assert_eq!(
-        rules[1],
-        json!({
-            "to": [
-                {"ipBlock": {"cidr": "10.96.0.10/32"}},
-                {"ipBlock": {"cidr": "fd00:10::10/128"}},
-            ],
-            "ports": [
-                {"protocol": "TCP", "port": 5432},
-                {"protocol": "UDP", "port": 53},
-                {"protocol": "TCP", "port": 53},
-            ],
-        })
-    );
-    assert_eq!(rules.as_array().unwrap().len(), 2);
-}
-
-// Proves: O-024, O-030
-#[rstest]
-#[case::headless("db", &[], 1)]
-#[case::without_selector("", &["10.96.0.10"], 0)]
-fn a_service_of_no_address_or_of_no_pods_is_not_opened_by_address(
-    #[case] app: &str,
-    #[case] at: &[&str],
-    #[case] rules: usize,
-) {
-    let mut world = World::codegen();
-    world.settings.judges_before_translation = true;
-    egress(
-        &mut world,
-        json!({"allowedServices": [{"name": "db", "ports": [5432]}]}),
-    );
-    let selector = [("app".to_owned(), app.to_owned())].into_iter();
-    let found = AllowedTarget {
-        selector: selector.filter(|(_, app)| !app.is_empty()).collect(),
-        addresses: addresses(at),
-        ports: vec![port(5432, Target::Number(5432), "TCP")],
-    };
-    serves(&mut world, "my-agents", "db", Lookup::Found(found));
-    let egress = policy(&world)["egress"].clone();
-    assert_eq!(egress.as_array().map_or(0, Vec::len), rules);
-    assert!(!egress.to_string().contains("ipBlock"), "{egress}");
-}
-
-// Proves: O-024, O-039
-#[rstest]
-fn a_service_made_again_with_another_address_is_opened_there_and_no_longer_here() {
-    let mut world = World::bound();
-    world.settings.judges_before_translation = true;
-    let mut found = mirror();
-    for address in ["10.96.0.9", "10.96.7.7"] {
-        found.addresses = addresses(&[address]);
-        serves(
-            &mut world,
-            "my-agents",
-            "artifact-mirror",
-            Lookup::Found(found.clone()),
-        );
-        world.settle(start());
-        let stands = &world.store[&ObjectKind::NetworkPolicy]["spec"]["egress"];
-        assert_eq!(
-            stands[1]["to"],
-            json!([{"ipBlock": {"cidr": format!("{address}/32")}}])
-        );
-        assert_eq!(stands.to_string().matches("ipBlock").count(), 1);
-    }
-    assert_eq!(world.condition("SandboxModified"), None);
 }
 
 // Proves: O-027

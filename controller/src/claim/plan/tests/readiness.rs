@@ -25,9 +25,11 @@ fn ended(reason: &str, exit_code: i32) -> impl Fn(&mut ObservedPod) {
     let terminated = Terminated {
         reason: reason.to_owned(),
         exit_code,
+        ..Terminated::default()
     };
     move |pod| {
         pod.containers = vec![ObservedContainer {
+            name: "sandbox".to_owned(),
             terminated: Some(terminated.clone()),
             ..ObservedContainer::default()
         }];
@@ -69,7 +71,12 @@ fn a_pod_the_scheduler_cannot_place_says_the_schedulers_words_and_waits() {
     "ImagePullFailed",
     "\"registry.example/tool:1\""
 )]
-#[case::never("ErrImageNeverPull", "absent", "ImagePullFailed", "cannot be pulled")]
+#[case::never(
+    "ErrImageNeverPull",
+    "absent",
+    "ImagePullFailed",
+    "the class says never to pull it"
+)]
 #[case::root(
     "CreateContainerConfigError",
     "container has runAsNonRoot and image will run as root",

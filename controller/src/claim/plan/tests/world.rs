@@ -184,6 +184,9 @@ impl World {
             assert_eq!(self.observed.claim.status.as_ref(), Some(status));
             self.writes += 1;
         }
+        let gone = |pod: &ObservedPod| plan.finished.iter().any(|done| done.uid == pod.uid);
+        self.observed.pods.retain(|pod| !gone(pod));
+        self.writes += u64::try_from(plan.finished.len()).unwrap();
         self.look();
         (plan, decision)
     }
@@ -192,7 +195,8 @@ impl World {
     pub(super) fn settle(&mut self, now: Timestamp) -> usize {
         for pass in 0..10 {
             let (plan, decision) = self.reconcile(now);
-            if plan.ensure.is_empty() && plan.delete.is_empty() && decision.status.is_none() {
+            let deletes = !plan.delete.is_empty() || !plan.finished.is_empty();
+            if plan.ensure.is_empty() && !deletes && decision.status.is_none() {
                 return pass;
             }
         }
