@@ -1,5 +1,5 @@
-//! One claim: gather what stands, plan what is to be done, apply it, report it. Does I/O through its
-//! parts; `observed` and `plan` are pure.
+//! One claim: gather what stands, plan what is to be done, apply it, report it; and the baseline
+//! policy of one namespace. Does I/O through its parts; `observed` and `plan` are pure.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +11,11 @@ use crate::api_server::ApiServer;
 use crate::cause::Chain;
 use crate::metrics::{Metrics, Reconciled};
 use crate::queue::Next;
-use crate::watch::{Key, Watches};
+use crate::watch::{Key, Subject, Watches};
 
 mod apply;
 mod gather;
+mod guard;
 mod memories;
 pub mod observed;
 pub mod plan;
@@ -54,9 +55,10 @@ enum Pass {
     Again,
 }
 
-/// Reconciles claims.
+/// Looks after claims and baseline policies.
 #[derive(Debug)]
 pub struct Reconciler {
+    watches: Arc<Watches>,
     gather: Gather,
     apply: Apply,
     report: Report,
@@ -76,6 +78,7 @@ impl Reconciler {
         instance: &str,
     ) -> Self {
         Self {
+            watches: Arc::clone(watches),
             gather: Gather::new(api.clone(), Arc::clone(watches)),
             apply: Apply::new(api.clone(), Arc::clone(watches), metrics.clone()),
             report: Report::new(api.clone(), Arc::clone(watches), instance),
@@ -85,20 +88,24 @@ impl Reconciler {
         }
     }
 
-    /// Brings a claim where it should be; what becomes of its key.
-    pub async fn look_after(&self, claim: &Key) -> Next {
-        match self.reconcile(claim).await {
-            Ok(again) => {
-                self.metrics.reconciled(Reconciled::Done);
-                again.map_or(Next::Settled, Next::After)
-            }
-            Err(error) => {
-                self.metrics.reconciled(Reconciled::Retried);
-                let error = Chain(&error);
-                tracing::warn!(%claim, %error, "a claim is tried again");
-                Next::Retry
-            }
-        }
+    /// Brings a subject where it should be; what becomes of it in the queue.
+    pub async fn look_after(&self, subject: &Subject) -> Next {
+        let next = match subject {
+            Subject::Baseline(namespace) => self.guard(namespace).await,
+            Subject::Claim(claim) => match self.reconcile(claim).await {
+                Ok(again) => again.map_or(Next::Settled, Next::After),
+                Err(error) => {
+                    let error = Chain(&error);
+                    tracing::warn!(%claim, %error, "a claim is tried again");
+                    Next::Retry
+                }
+            },
+        };
+        self.metrics.reconciled(match next {
+            Next::Retry => Reconciled::Retried,
+            Next::Settled | Next::After(_) => Reconciled::Done,
+        });
+        next
     }
 
     async fn reconcile(&self, claim: &Key) -> Result<Option<Duration>, ReconcileError> {
@@ -118,7 +125,7 @@ impl Reconciler {
         observed.memory = self.memories.recall(claim, &observed.claim);
         let now = Timestamp::now();
         let mut plan = plan::plan(&observed, &self.settings, now);
-        if matches!(plan.verdict, Verdict::Fail(_)) {
+        if matches!(plan.verdict, Verdict::Fail(_)) || plan.makes_again() {
             let confirmed = self
                 .gather
                 .confirmed(observed)

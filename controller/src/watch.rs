@@ -2,7 +2,7 @@
 //! [`Index`]. Does I/O; the index itself is pure.
 //!
 //! ```text
-//!  watch of a source ──object──▶ Index::observe ──claims concerned──▶ Queue
+//!  watch of a source ──object──▶ Index::observe ──what it concerns──▶ Queue
 //!                                     ▲     │
 //!                own writes (wrote) ──┘     └──▶ Observed, for gather
 //! ```
@@ -27,11 +27,13 @@ use crate::queue::Queue;
 mod index;
 mod key;
 mod source;
+mod subject;
 mod table;
 
 pub use index::{Index, NotKnown};
 pub use key::Key;
 pub use source::Source;
+pub use subject::Subject;
 
 /// Which sources have been listed whole at least once.
 #[derive(Debug, Default)]
@@ -66,8 +68,8 @@ impl Synced {
 pub struct Watches {
     /// What stands.
     pub index: Index,
-    /// Claims to look at because something about them changed.
-    pub queue: Queue<Key>,
+    /// What to look at because something about it changed.
+    pub queue: Queue<Subject>,
     /// Whether the index is whole.
     pub synced: Synced,
 }
@@ -135,8 +137,8 @@ async fn follow(source: Source, watches: Arc<Watches>, api: ApiServer, metrics: 
                 continue;
             }
         };
-        for claim in concerned {
-            queue.push(claim);
+        for subject in concerned {
+            queue.push(subject);
         }
         metrics.queued(queue.len());
         if source == Source::Claims {

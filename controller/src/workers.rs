@@ -9,10 +9,10 @@ use crate::claim::Reconciler;
 use crate::metrics::Metrics;
 use crate::watch::Watches;
 
-/// How many claims are worked on at once.
+/// How many subjects are worked on at once.
 const WORKERS: usize = 8;
 
-/// Looks after claims until the term ends: first at all of them, then at those that change. A worker
+/// Looks after claims and baseline policies until the term ends: first all of them, then those that change. A worker
 /// that is cut off leaves nothing behind that the next term would not put right.
 pub async fn work(
     watches: &Arc<Watches>,
@@ -25,8 +25,8 @@ pub async fn work(
         () = watches.synced.complete() => {}
     }
     watches.queue.open();
-    for claim in watches.index.claims() {
-        watches.queue.push(claim);
+    for subject in watches.index.subjects() {
+        watches.queue.push(subject);
     }
     let mut workers = JoinSet::new();
     for _ in 0..WORKERS {
@@ -53,9 +53,9 @@ async fn worker(
 ) {
     let work = async {
         loop {
-            let claim = watches.queue.next().await;
-            let next = reconciler.look_after(&claim).await;
-            watches.queue.done(&claim, next);
+            let subject = watches.queue.next().await;
+            let next = reconciler.look_after(&subject).await;
+            watches.queue.done(&subject, next);
             metrics.queued(watches.queue.len());
         }
     };

@@ -114,7 +114,8 @@ impl Apply {
         deleted
     }
 
-    async fn carry_out(&self, intent: &Intent) -> Outcome {
+    /// Writes one object.
+    pub async fn carry_out(&self, intent: &Intent) -> Outcome {
         let mut exists = intent.action != Action::Create;
         for _ in 0..ATTEMPTS {
             let attempt = if exists {

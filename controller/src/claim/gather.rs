@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use kube::core::DynamicObject;
 use sandgate_shared::api::outside::AgentRuntime;
-use sandgate_shared::api::{ClassKind, ClusterSandboxClass, SandboxClass, SandboxClassSpec};
+use sandgate_shared::api::{
+    ClassKind, ClusterSandboxClass, SandboxClaim, SandboxClass, SandboxClassSpec,
+};
 use sandgate_shared::names;
 use serde::de::DeserializeOwned;
 
-use super::observed::{LiveObject, Lookup, ObjectKind, Observed};
+use super::observed::{Guarded, LiveObject, Lookup, ObjectKind, Observed};
 use crate::api_server::{ApiServer, CallError, Place};
 use crate::kind::Kind;
 use crate::watch::{Key, Watches};
@@ -58,15 +60,24 @@ impl Gather {
         self.watches.index.observed(claim)
     }
 
-    /// The same, with everything that can end a claim read anew: a watch can be a moment behind, and
-    /// a claim that fails is not taken up again (C-028). `None` if the claim is gone.
+    /// What the watches know of a namespace's baseline; `None` if nothing there needs one.
+    pub fn guarded(&self, namespace: &str) -> Option<Guarded> {
+        self.watches.index.guarded(namespace)
+    }
+
+    /// What is known of a claim, with the claim and everything that can end it read anew: a watch can
+    /// be a moment behind, a claim that fails is not taken up again (C-028), and nothing is made for
+    /// one that is leaving (O-002). `None` if the claim is gone.
     pub async fn confirmed(&self, known: Observed) -> Result<Option<Observed>, GatherError> {
         let key = Key::of(&known.claim.metadata);
         let place = Place::namespaced(Kind::SandboxClaim, &key.namespace, &key.name);
         let Some(claim) = self.get(place).await? else {
             return Ok(None);
         };
-        let claim = parse(place, claim)?;
+        let claim: SandboxClaim = parse(place, claim)?;
+        if claim.metadata.uid != known.claim.metadata.uid {
+            return Ok(None);
+        }
         let mut observed = Observed { claim, ..known };
         observed.runtime = match observed.claim.spec.agent_runtime_ref.as_ref() {
             None => Lookup::Missing,

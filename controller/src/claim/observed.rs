@@ -60,6 +60,15 @@ impl Observed {
     }
 }
 
+/// What stands to shut the sandboxes of a namespace, where anything is to be shut.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Guarded {
+    /// `sandgate-baseline` of the namespace.
+    pub baseline: Option<LiveObject>,
+    /// The namespace is being deleted; nothing can be created in it.
+    pub terminating: bool,
+}
+
 /// The answer to "does this object exist". An answer that could not be had (the API server is
 /// down) is no `Lookup`: gather fails and is tried again.
 #[derive(Clone, Debug, PartialEq)]

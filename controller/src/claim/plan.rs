@@ -47,7 +47,7 @@ use serde_json::Value;
 
 use super::observed::{ObjectKind, Observed};
 
-pub use baseline::{baseline, baseline_intent};
+pub use baseline::{baseline, baseline_intent, guard};
 pub use digest::digest;
 pub use heal::DryRun;
 pub use network_policy::allowed_services;
@@ -281,6 +281,13 @@ pub fn plan(observed: &Observed, settings: &Settings, now: Timestamp) -> Plan {
 }
 
 impl Plan {
+    /// Whether it makes an object anew that we had made before. The claim may be what took it away:
+    /// garbage collection and the watch of claims are not in step.
+    pub fn makes_again(&self) -> bool {
+        let mut intents = self.ensure.iter();
+        intents.any(|intent| intent.action == Action::Create && intent.known_uid.is_some())
+    }
+
     fn nothing(verdict: Verdict) -> Self {
         Self {
             ensure: Vec::new(),

@@ -12,9 +12,11 @@ use super::{Reconciler, Watches};
 use crate::api_server::fake::{Fake, Fault};
 use crate::kind::Kind;
 use crate::queue::Next;
-use crate::watch::{Key, Source};
+use crate::watch::{Key, Source, Subject};
 
 mod finished;
+mod guard;
+mod leaving;
 
 /// One installation: what stands, and the controller process of the moment.
 struct World {
@@ -66,23 +68,28 @@ impl World {
     /// Lets the watches catch up with what stands.
     fn list(&self) {
         for source in Source::ALL {
-            self.watches.index.begin_listing(source);
-            for object in self.server.all(source.kind()) {
-                let baseline = object["metadata"]["name"] == names::BASELINE_POLICY;
-                if source.field_selector().is_some() != baseline
-                    && source.kind() == Kind::NetworkPolicy
-                {
-                    continue;
-                }
-                let object: DynamicObject = serde_json::from_value(object).unwrap();
-                self.watches.index.observe(source, object).unwrap();
-            }
-            self.watches.index.end_listing(source);
+            self.list_only(source);
         }
     }
 
+    /// Lets one watch catch up with what stands.
+    fn list_only(&self, source: Source) {
+        self.watches.index.begin_listing(source);
+        for object in self.server.all(source.kind()) {
+            let baseline = object["metadata"]["name"] == names::BASELINE_POLICY;
+            if source.field_selector().is_some() != baseline && source.kind() == Kind::NetworkPolicy
+            {
+                continue;
+            }
+            let object: DynamicObject = serde_json::from_value(object).unwrap();
+            self.watches.index.observe(source, object).unwrap();
+        }
+        self.watches.index.end_listing(source);
+    }
+
     async fn look(&self) -> Next {
-        self.reconciler.look_after(&Key::new("ns", "a")).await
+        let claim = Subject::Claim(Key::new("ns", "a"));
+        self.reconciler.look_after(&claim).await
     }
 
     /// What the cluster's own controllers would do: a pod of the Deployment becomes ready.

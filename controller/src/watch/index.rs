@@ -1,5 +1,5 @@
-//! What stands in the cluster, reduced to what decisions read. Pure: objects in, claims concerned
-//! out; and one [`Observed`] for each claim.
+//! What stands in the cluster, reduced to what decisions read. Pure: objects in, what they concern
+//! out; and one [`Observed`] for each claim, one [`Guarded`] for each namespace.
 //!
 //! A claim is concerned only by what could change its decision: a status that changes nothing we
 //! read, or the echo of our own write, wakes nobody.
@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use kube::core::DynamicObject;
 use serde::de::DeserializeOwned;
 
-use super::{Key, Source};
-use crate::claim::observed::{LiveObject, ObjectKind, Observed};
+use super::{Key, Source, Subject};
+use crate::claim::observed::{Guarded, LiveObject, ObjectKind, Observed};
 
 mod concern;
 mod state;
@@ -40,7 +40,7 @@ pub enum NotKnown {
 pub struct Index(Mutex<State>);
 
 impl Index {
-    /// Takes in an object that a watch delivered; the claims it concerns.
+    /// Takes in an object that a watch delivered; what it concerns.
     ///
     /// # Errors
     /// The object could not be read. What was known under its name is forgotten, as it is no longer
@@ -49,7 +49,7 @@ impl Index {
         &self,
         source: Source,
         object: DynamicObject,
-    ) -> Result<BTreeSet<Key>, NotKnown> {
+    ) -> Result<BTreeSet<Subject>, NotKnown> {
         let key = Key::of(&object.metadata);
         let version = version(&object);
         let observed = self.lock().observe(source, &key, version, object);
@@ -59,8 +59,8 @@ impl Index {
         observed
     }
 
-    /// A watch says that an object is gone; the claims that concerns.
-    pub fn forget(&self, source: Source, object: &DynamicObject) -> BTreeSet<Key> {
+    /// A watch says that an object is gone; what that concerns.
+    pub fn forget(&self, source: Source, object: &DynamicObject) -> BTreeSet<Subject> {
         self.lock()
             .remove(source, &Key::of(&object.metadata), version(object))
     }
@@ -70,8 +70,8 @@ impl Index {
         self.lock().begin_listing(source);
     }
 
-    /// The listing is whole; the claims concerned by what it no longer shows.
-    pub fn end_listing(&self, source: Source) -> BTreeSet<Key> {
+    /// The listing is whole; what is concerned by all that it no longer shows.
+    pub fn end_listing(&self, source: Source) -> BTreeSet<Subject> {
         self.lock().end_listing(source)
     }
 
@@ -96,9 +96,20 @@ impl Index {
         self.lock().observed(claim)
     }
 
-    /// All claims.
-    pub fn claims(&self) -> Vec<Key> {
-        self.lock().claims()
+    /// The baseline policy of a namespace, if anything in it needs one: a claim, or a sandbox's pod,
+    /// which its claim may leave behind.
+    pub fn guarded(&self, namespace: &str) -> Option<Guarded> {
+        self.lock().guarded(namespace)
+    }
+
+    /// All that somebody who begins has to look at.
+    pub fn subjects(&self) -> BTreeSet<Subject> {
+        self.lock().subjects()
+    }
+
+    /// The claims of a namespace.
+    pub fn claims_in(&self, namespace: &str) -> BTreeSet<Key> {
+        self.lock().claims_in(namespace)
     }
 
     /// How many claims there are.

@@ -14,7 +14,7 @@ use sandgate_shared::names;
 use serde_json::Value;
 
 use super::{Action, Intent, LiveRef, digest::digest, intent::seal};
-use crate::claim::observed::{LiveObject, ObjectKind};
+use crate::claim::observed::{Guarded, LiveObject, ObjectKind};
 
 /// The write that puts the baseline policy of a namespace in order; `None` when it is.
 pub fn baseline(live: Option<&LiveObject>, namespace: &str) -> Option<Intent> {
@@ -28,6 +28,13 @@ pub fn baseline(live: Option<&LiveObject>, namespace: &str) -> Option<Intent> {
         intent.action = Action::Update(LiveRef::of(live));
     }
     Some(intent)
+}
+
+/// The same, where no claim is being built: for pods that a claim leaves behind, too. Nothing can be
+/// made in a namespace that is being deleted; what stands there is put in order all the same.
+pub fn guard(guarded: &Guarded, namespace: &str) -> Option<Intent> {
+    let intent = baseline(guarded.baseline.as_ref(), namespace)?;
+    (intent.action != Action::Create || !guarded.terminating).then_some(intent)
 }
 
 /// The baseline policy of a namespace, to be created.

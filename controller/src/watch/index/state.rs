@@ -7,8 +7,8 @@ use sandgate_shared::api::{ClassKind, SandboxClaim, SandboxClassSpec};
 use sandgate_shared::names;
 
 use crate::claim::observed::{
-    AllowedTarget, LiveObject, Memory, ObjectKind, Observed, ObservedPod, ObservedReplicaSet,
-    ServiceKey,
+    AllowedTarget, Guarded, LiveObject, Memory, ObjectKind, Observed, ObservedPod,
+    ObservedReplicaSet, ServiceKey,
 };
 use crate::claim::plan;
 use crate::watch::Key;
@@ -110,10 +110,6 @@ impl State {
         self.claims.wrote(key, version, claim);
     }
 
-    pub(super) fn claims(&self) -> Vec<Key> {
-        self.claims.keys().cloned().collect()
-    }
-
     pub(super) fn claim_count(&self) -> usize {
         self.claims.len()
     }
@@ -123,7 +119,6 @@ impl State {
         let claim = self.claims.get(key)?.clone();
         let sandbox = Key::new(&key.namespace, names::sandbox(&key.name));
         let baseline = Key::new(&key.namespace, names::BASELINE_POLICY);
-        let namespace = Key::new("", &key.namespace);
         let class = self.class_of(key, &claim);
         let runtime = claim.spec.agent_runtime_ref.as_ref();
         let runtime =
@@ -146,7 +141,7 @@ impl State {
             runtime: runtime.cloned().into(),
             class: class.cloned().into(),
             services,
-            namespace_terminating: self.namespaces.get(&namespace).is_some_and(|going| *going),
+            namespace_terminating: self.is_terminating(&key.namespace),
             baseline: self.baselines.get(&baseline).cloned(),
             policy: self.policies.get(&sandbox).cloned(),
             service: self.services.get(&sandbox).cloned(),
@@ -156,6 +151,24 @@ impl State {
             memory: Memory::default(),
             claim,
         })
+    }
+
+    /// The baseline policy of a namespace, if anything in it needs one.
+    pub(super) fn guarded(&self, namespace: &str) -> Option<Guarded> {
+        let needed = self.claims.keys_in(namespace).next().is_some()
+            || self.pods.keys_in(namespace).next().is_some();
+        needed.then(|| Guarded {
+            baseline: self
+                .baselines
+                .get(&Key::new(namespace, names::BASELINE_POLICY))
+                .cloned(),
+            terminating: self.is_terminating(namespace),
+        })
+    }
+
+    fn is_terminating(&self, namespace: &str) -> bool {
+        let namespace = Key::new("", namespace);
+        self.namespaces.get(&namespace).is_some_and(|going| *going)
     }
 
     fn class_of(&self, key: &Key, claim: &SandboxClaim) -> Option<&SandboxClassSpec> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Index;
 use crate::claim::observed::{Lookup, ObjectKind};
-use crate::watch::{Key, Source};
+use crate::watch::{Key, Source, Subject};
 
 fn object(value: Value) -> DynamicObject {
     serde_json::from_value(value).unwrap()
@@ -49,8 +49,8 @@ fn pod(version: u64, ready: bool) -> Value {
     pod
 }
 
-fn a() -> BTreeSet<Key> {
-    BTreeSet::from([Key::new("ns", "a")])
+fn a() -> BTreeSet<Subject> {
+    BTreeSet::from([Subject::Claim(Key::new("ns", "a"))])
 }
 
 /// An index that knows claim `a`.
@@ -222,29 +222,72 @@ fn the_echo_of_our_own_write_concerns_nobody() {
     assert!(index.observe(Source::Policies, made).unwrap().is_empty());
 }
 
+/// The baseline policy of the namespace of claim `a`.
+fn guard() -> BTreeSet<Subject> {
+    BTreeSet::from([Subject::Baseline("ns".to_owned())])
+}
+
+fn baseline(namespace: &str, version: u64) -> Value {
+    let mut baseline = labelled("NetworkPolicy", "sandgate-baseline", version);
+    baseline["metadata"]["namespace"] = json!(namespace);
+    baseline["metadata"]["labels"] = json!({});
+    baseline
+}
+
 // Proves: O-037
 #[test]
-fn a_baseline_concerns_the_claims_of_its_namespace_when_it_changes_or_goes() {
+fn a_baseline_is_looked_at_when_it_changes_or_goes_while_a_claim_is_there() {
     let index = index();
-    let mut baseline = labelled("NetworkPolicy", "sandgate-baseline", 3);
-    baseline["metadata"]["labels"] = json!({});
+    let stands = object(baseline("ns", 3));
     assert_eq!(
-        index
-            .observe(Source::Baselines, object(baseline.clone()))
-            .unwrap(),
-        a()
+        index.observe(Source::Baselines, stands.clone()).unwrap(),
+        guard()
     );
-    assert_eq!(
-        index.forget(Source::Baselines, &object(baseline.clone())),
-        a()
-    );
-    baseline["metadata"]["namespace"] = json!("elsewhere");
+    assert_eq!(index.forget(Source::Baselines, &stands), guard());
+    let elsewhere = object(baseline("elsewhere", 4));
     assert!(
         index
-            .observe(Source::Baselines, object(baseline))
+            .observe(Source::Baselines, elsewhere)
             .unwrap()
             .is_empty()
     );
+}
+
+// Proves: O-037
+#[test]
+fn a_baseline_is_looked_at_while_a_pod_is_there_that_its_claim_left_behind() {
+    let index = index();
+    index.observe(Source::Pods, object(pod(2, true))).unwrap();
+    index.forget(Source::Claims, &object(claim("a", 3)));
+    let stands = object(baseline("ns", 4));
+    assert_eq!(
+        index.observe(Source::Baselines, stands.clone()).unwrap(),
+        guard()
+    );
+    assert_eq!(index.forget(Source::Baselines, &stands), guard());
+    assert_eq!(index.subjects(), guard());
+    index.forget(Source::Pods, &object(pod(6, true)));
+    let stands = object(baseline("ns", 7));
+    assert!(index.observe(Source::Baselines, stands).unwrap().is_empty());
+    assert_eq!(index.subjects(), BTreeSet::new());
+}
+
+// Proves: O-037
+#[test]
+fn who_begins_looks_at_every_claim_and_at_the_baselines_that_stand_or_are_needed_by_a_pod() {
+    let index = index();
+    assert_eq!(
+        index.subjects(),
+        a(),
+        "not built yet, for all that is known"
+    );
+    index
+        .observe(Source::Baselines, object(baseline("ns", 3)))
+        .unwrap();
+    assert_eq!(index.subjects(), &guard() | &a());
+    index.forget(Source::Baselines, &object(baseline("ns", 4)));
+    index.observe(Source::Pods, object(pod(5, true))).unwrap();
+    assert_eq!(index.subjects(), &guard() | &a());
 }
 
 #[test]
@@ -360,7 +403,7 @@ fn what_a_new_listing_does_not_show_is_gone_and_concerns_its_claims() {
         .observe(Source::Claims, object(claim("b", 9)))
         .unwrap();
     assert_eq!(index.end_listing(Source::Claims), a());
-    assert_eq!(index.claims(), [Key::new("ns", "b")]);
+    assert_eq!(index.claims_in("ns"), BTreeSet::from([Key::new("ns", "b")]));
 }
 
 #[test]

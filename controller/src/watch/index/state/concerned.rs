@@ -1,4 +1,4 @@
-//! Which claims an object concerns. Pure.
+//! What an object concerns. Pure.
 
 use std::collections::BTreeSet;
 
@@ -6,23 +6,28 @@ use sandgate_shared::api::ClassKind;
 use sandgate_shared::names;
 
 use super::{Allows, ClaimsBy, State};
-use crate::watch::{Key, Source};
+use crate::watch::{Key, Source, Subject};
 
 impl State {
-    /// The claims that the object under `key` concerns, while it is in its table.
-    pub(super) fn concerned(&self, source: Source, key: &Key) -> BTreeSet<Key> {
-        match source {
+    /// What the object under `key` concerns, while it is in its table.
+    pub(super) fn concerned(&self, source: Source, key: &Key) -> BTreeSet<Subject> {
+        let claims = match source {
+            // Not the claims: what shuts their pods is needed also by those that claims leave behind.
+            Source::Baselines => {
+                let needed = self.guarded(&key.namespace);
+                let subject = needed.map(|_| Subject::Baseline(key.namespace.clone()));
+                return subject.into_iter().collect();
+            }
             Source::Claims => BTreeSet::from([key.clone()]),
             Source::Classes => self.of_class(ClassKind::SandboxClass, key),
             Source::ClusterClasses => self.of_class(ClassKind::ClusterSandboxClass, key),
             Source::Runtimes => self.claims_by(&ClaimsBy::Runtime(key.clone())),
-            Source::Namespaces => self.of_namespace(&key.name),
+            Source::Namespaces => self.claims_in(&key.name),
             Source::Services => {
                 let mut claims = self.that_allow(key);
                 claims.extend(self.named_by(key));
                 claims
             }
-            Source::Baselines => self.of_namespace(&key.namespace),
             Source::Policies | Source::Deployments => self.named_by(key),
             Source::ReplicaSets => {
                 let labelled = self.replica_sets.get(key);
@@ -36,7 +41,22 @@ impl State {
                     .map(|pod| self.of_uid(&pod.claim_uid))
                     .unwrap_or_default()
             }
-        }
+        };
+        subjects(claims)
+    }
+
+    /// All claims; and the baseline of each namespace with a sandbox's pod, or that stands in one with
+    /// a claim. Where a claim is yet to be built its own plan makes the baseline.
+    pub(in crate::watch::index) fn subjects(&self) -> BTreeSet<Subject> {
+        let pods = self.pods.keys().map(|pod| &pod.namespace);
+        let baselines = self.baselines.keys().map(|policy| &policy.namespace);
+        let namespaces: BTreeSet<&String> = pods.chain(baselines).collect();
+        let needed = namespaces
+            .into_iter()
+            .filter(|namespace| self.guarded(namespace).is_some())
+            .map(|namespace| Subject::Baseline(namespace.clone()));
+        let claims = self.claims.keys().cloned().map(Subject::Claim);
+        needed.chain(claims).collect()
     }
 
     /// The claim whose name an object bears.
@@ -83,13 +103,17 @@ impl State {
         self.claims_by(&ClaimsBy::Class(kind, class.clone()))
     }
 
-    fn of_namespace(&self, namespace: &str) -> BTreeSet<Key> {
+    pub(in crate::watch::index) fn claims_in(&self, namespace: &str) -> BTreeSet<Key> {
         self.claims.keys_in(namespace).cloned().collect()
     }
 
     fn claims_by(&self, group: &ClaimsBy) -> BTreeSet<Key> {
         self.claims.group(group).cloned().collect()
     }
+}
+
+pub(super) fn subjects(claims: BTreeSet<Key>) -> BTreeSet<Subject> {
+    claims.into_iter().map(Subject::Claim).collect()
 }
 
 /// The name of the claim that an object of this name would belong to.

@@ -9,22 +9,22 @@ use sandgate_shared::api::outside::AgentRuntime;
 use sandgate_shared::api::{ClusterSandboxClass, SandboxClaim, SandboxClass};
 use sandgate_shared::names;
 
-use super::concerned::claim_name;
+use super::concerned::{claim_name, subjects};
 use super::{Labelled, Objects, OfClaim, State};
 use crate::claim::observed::{AllowedTarget, ObservedPod, ObservedReplicaSet};
 use crate::watch::index::{NotKnown, concern, live, read};
 use crate::watch::table::Table;
-use crate::watch::{Key, Source};
+use crate::watch::{Key, Source, Subject};
 
 impl State {
-    /// Takes in an object; the claims it concerns, if it is news.
+    /// Takes in an object; what it concerns, if it is news.
     pub(in crate::watch::index) fn observe(
         &mut self,
         source: Source,
         key: &Key,
         version: u64,
         object: DynamicObject,
-    ) -> Result<BTreeSet<Key>, NotKnown> {
+    ) -> Result<BTreeSet<Subject>, NotKnown> {
         let changed = match source {
             Source::Claims => {
                 let claim: SandboxClaim = read(key, object)?;
@@ -87,7 +87,7 @@ impl State {
         key: &Key,
         version: u64,
         object: DynamicObject,
-    ) -> Result<BTreeSet<Key>, NotKnown> {
+    ) -> Result<BTreeSet<Subject>, NotKnown> {
         let mut concerned = BTreeSet::new();
         if claim_name(key).is_some() && takes_object(&mut self.services, key, version, &object)? {
             concerned.extend(self.named_by(key));
@@ -96,16 +96,16 @@ impl State {
         if takes(&mut self.targets, key, version, target) {
             concerned.extend(self.that_allow(key));
         }
-        Ok(concerned)
+        Ok(subjects(concerned))
     }
 
-    /// Takes an object out; the claims it concerned, if it was in.
+    /// Takes an object out; what it concerned, if it was in.
     pub(in crate::watch::index) fn remove(
         &mut self,
         source: Source,
         key: &Key,
         version: u64,
-    ) -> BTreeSet<Key> {
+    ) -> BTreeSet<Subject> {
         // Asked before: what is gone can no longer say whom it concerned.
         let concerned = self.concerned(source, key);
         let stood = match source {
@@ -147,8 +147,8 @@ impl State {
         }
     }
 
-    /// A listing is whole: what it did not show is taken out; the claims that concerns.
-    pub(in crate::watch::index) fn end_listing(&mut self, source: Source) -> BTreeSet<Key> {
+    /// A listing is whole: what it did not show is taken out; what that concerns.
+    pub(in crate::watch::index) fn end_listing(&mut self, source: Source) -> BTreeSet<Subject> {
         let mut gone = match source {
             Source::Claims => self.claims.end_listing(),
             Source::Classes => self.classes.end_listing(),

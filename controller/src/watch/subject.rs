@@ -1,0 +1,23 @@
+//! What something that changed concerns. Pure.
+
+use std::fmt;
+
+use super::Key;
+
+/// What is looked at.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// The baseline policy of a namespace (O-037).
+    Baseline(String),
+    /// A claim.
+    Claim(Key),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Baseline(namespace) => write!(f, "the baseline policy of {namespace}"),
+            Self::Claim(claim) => write!(f, "claim {claim}"),
+        }
+    }
+}
