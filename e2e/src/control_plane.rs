@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::core::v1::{Node, ServiceAccount};
 use kube::{Api, Client};
 use serde_json::Value;
 
@@ -280,4 +280,14 @@ impl ControlPlane {
             }
         }
     }
+}
+
+/// Whether a node says that pods may come.
+pub(crate) fn is_ready(node: Option<&Node>) -> bool {
+    let status = node.and_then(|node| node.status.as_ref());
+    let conditions = status.and_then(|status| status.conditions.as_deref());
+    conditions
+        .unwrap_or_default()
+        .iter()
+        .any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }

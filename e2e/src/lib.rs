@@ -25,6 +25,7 @@ pub mod pki;
 pub mod ports;
 pub mod process;
 pub mod progress;
+pub mod real_node;
 pub mod room;
 pub mod service;
 

@@ -1,0 +1,145 @@
+//! The control group everything of one machine is accounted in: made with it, gone with it. Does I/O.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const ROOT: &str = "/sys/fs/cgroup";
+
+/// What every group of ours begins with.
+const PREFIX: &str = "sandgate-";
+
+/// The child that holds the machine's first process: while it is in there, the group is in use.
+const KEEPER: &str = "keeper";
+
+/// A group in each hierarchy the kernel has. Dropped, it is gone, if nothing runs in it any more.
+#[derive(Debug)]
+pub(super) struct Group {
+    name: String,
+}
+
+impl Group {
+    /// Makes the group of the run called `run`, after removing those whose machine is gone.
+    pub(super) fn make(run: &str) -> io::Result<Self> {
+        let roots = hierarchies()?;
+        sweep(&roots)?;
+        let group = Self {
+            name: format!("{PREFIX}{run}"),
+        };
+        for root in &roots {
+            if root == Path::new(ROOT) {
+                hand_down(root)?;
+            }
+        }
+        group.fill()?;
+        Ok(group)
+    }
+
+    /// Removes what is accounted in it, all of which must have ended.
+    pub(super) fn empty(&self) -> io::Result<()> {
+        for root in hierarchies()? {
+            remove(&root.join(&self.name))?;
+        }
+        self.fill()
+    }
+
+    fn fill(&self) -> io::Result<()> {
+        for root in hierarchies()? {
+            fs::create_dir_all(root.join(&self.name).join(KEEPER))?;
+        }
+        Ok(())
+    }
+
+    /// Says that the group is in use while `process` lives.
+    pub(super) fn keep(&self, process: u32) -> io::Result<()> {
+        let mut last = io::Error::other("the kernel has no control groups");
+        let mut kept = false;
+        for root in hierarchies()? {
+            let file = root.join(&self.name).join(KEEPER).join("cgroup.procs");
+            // A hierarchy may want more settings before it takes a process; one that takes it is enough.
+            match fs::write(&file, process.to_string()) {
+                Ok(()) => kept = true,
+                Err(error) => last = error,
+            }
+        }
+        if kept { Ok(()) } else { Err(last) }
+    }
+
+    /// Its name, under the root of each hierarchy.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for root in hierarchies().unwrap_or_default() {
+            // What cannot be removed now, the next run removes.
+            drop(remove(&root.join(&self.name)));
+        }
+    }
+}
+
+/// The one hierarchy of cgroup v2, or each of v1's.
+pub(super) fn hierarchies() -> io::Result<Vec<PathBuf>> {
+    let root = Path::new(ROOT);
+    if root.join("cgroup.controllers").is_file() {
+        return Ok(vec![root.to_owned()]);
+    }
+    // Some are known by a second name, which is a link.
+    Ok(fs::read_dir(root)?
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_ok_and(|it| it.is_dir()))
+        .map(|entry| entry.path())
+        .filter(|path| path.join("cgroup.procs").is_file())
+        .collect())
+}
+
+/// In v2 a group has the controllers that its parent hands down.
+fn hand_down(root: &Path) -> io::Result<()> {
+    let all = fs::read_to_string(root.join("cgroup.controllers"))?;
+    for controller in all.split_whitespace() {
+        // One that cannot be had is missed by the kubelet, which names it.
+        drop(fs::write(
+            root.join("cgroup.subtree_control"),
+            format!("+{controller}"),
+        ));
+    }
+    Ok(())
+}
+
+/// Removes the groups of machines that are gone.
+fn sweep(roots: &[PathBuf]) -> io::Result<()> {
+    let mut names = BTreeSet::new();
+    for root in roots {
+        let entries = fs::read_dir(root)?.filter_map(Result::ok);
+        names.extend(entries.map(|entry| entry.file_name()));
+    }
+    for name in names {
+        let groups = || roots.iter().map(|root| root.join(&name));
+        let in_use = |group: PathBuf| {
+            fs::read_to_string(group.join(KEEPER).join("cgroup.procs"))
+                .is_ok_and(|processes| !processes.is_empty())
+        };
+        if name.to_string_lossy().starts_with(PREFIX) && !groups().any(in_use) {
+            groups().try_for_each(|group| remove(&group))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a group and those in it.
+fn remove(group: &Path) -> io::Result<()> {
+    let entries = match fs::read_dir(group) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    for entry in entries.filter_map(Result::ok) {
+        if entry.file_type()?.is_dir() {
+            remove(&entry.path())?;
+        }
+    }
+    fs::remove_dir(group)
+}

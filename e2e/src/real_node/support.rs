@@ -1,0 +1,165 @@
+//! Whether this machine can run a real node, tried and not guessed. Does I/O: makes namespaces and
+//! mounts that are gone afterwards.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+use super::cgroups;
+use super::namespaces;
+use super::network::QUEUE;
+use super::tools;
+use crate::folders;
+use crate::room::Room;
+
+/// Network plugins that pods are connected with.
+pub(super) const PLUGINS: [&str; 3] = ["ptp", "host-local", "loopback"];
+
+/// Programs that come with the machine, and the Debian packages they come in.
+const PROGRAMS: [(&str, &str); 6] = [
+    ("runc", "runc"),
+    ("iptables-restore", "iptables"),
+    ("nft", "nftables"),
+    ("ip", "iproute2"),
+    ("mount", "mount"),
+    ("setpriv", "util-linux"),
+];
+
+/// Controllers the kubelet limits pods with.
+const CONTROLLERS: [&str; 4] = ["cpu", "cpuset", "memory", "pids"];
+
+/// Why there cannot be a real node here, and the way out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unsupported(String);
+
+impl Unsupported {
+    fn because(reason: impl Into<String>) -> Self {
+        Self(reason.into())
+    }
+}
+
+/// An error that says what is missing. Takes some 50 ms.
+pub fn supported() -> Result<(), Unsupported> {
+    if !cfg!(target_os = "linux") {
+        return Err(Unsupported::because("a real node needs Linux"));
+    }
+    let owner = fs::metadata("/proc/self").map(|it| it.uid());
+    if owner.ok() != Some(0) {
+        return Err(Unsupported::because(
+            "a real node makes namespaces and mounts: run this as root",
+        ));
+    }
+    packages()?;
+    control_groups()?;
+    kernel()
+}
+
+fn packages() -> Result<(), Unsupported> {
+    let mut missing: Vec<&str> = PROGRAMS
+        .iter()
+        .filter(|(program, _)| tools::find(program).is_none())
+        .map(|(_, package)| *package)
+        .collect();
+    if tools::plugins(&PLUGINS).is_none() {
+        missing.push("containernetworking-plugins");
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Unsupported::because(format!(
+        "a real node needs programs that are not installed: apt-get install {}",
+        missing.join(" ")
+    )))
+}
+
+fn control_groups() -> Result<(), Unsupported> {
+    let hierarchies = cgroups::hierarchies().unwrap_or_default();
+    let has = |controller: &&str| {
+        hierarchies.iter().any(|root| {
+            let unified = fs::read_to_string(root.join("cgroup.controllers")).unwrap_or_default();
+            root.ends_with(controller) || unified.split_whitespace().any(|it| it == *controller)
+        })
+    };
+    if let Some(missing) = CONTROLLERS.iter().find(|controller| !has(controller)) {
+        return Err(Unsupported::because(format!(
+            "a real node limits pods, and the kernel offers no control group `{missing}` here"
+        )));
+    }
+    for root in hierarchies {
+        let group = root.join(format!("sandgate-try-{}", std::process::id()));
+        if let Err(error) = fs::create_dir(&group).and_then(|()| fs::remove_dir(&group)) {
+            return Err(Unsupported::because(format!(
+                "a real node limits pods, and no control group can be made in {}: {error}",
+                root.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn kernel() -> Result<(), Unsupported> {
+    let enter = || namespaces::own_network().and_then(|()| namespaces::own_mounts());
+    let alone = |error: io::Error| {
+        Unsupported::because(format!(
+            "a real node lives in namespaces of its own, and this machine makes none: {error}"
+        ))
+    };
+    let room = Room::open(enter).map_err(alone)?;
+    overlay(&room).map_err(|error| {
+        Unsupported::because(format!(
+            "a real node unpacks images with overlayfs, which cannot be mounted in the cache folder: {error}"
+        ))
+    })?;
+    let judging = format!(
+        "*mangle\n\
+         -A OUTPUT -m conntrack --ctstate ESTABLISHED -j RETURN\n\
+         -A OUTPUT -m owner --uid-owner 0 -j RETURN\n\
+         -A OUTPUT -j NFQUEUE --queue-num {QUEUE}\n\
+         COMMIT\n"
+    );
+    let (cable, table) = (
+        "link add try0 type veth peer name try1\n",
+        "add table ip sandgate-try\n",
+    );
+    for (what, program, arguments, input) in [
+        (
+            "cables between networks (veth)",
+            "ip",
+            &["-batch", "-"][..],
+            cable,
+        ),
+        (
+            "Services of kube-proxy (nftables)",
+            "nft",
+            &["-f", "-"],
+            table,
+        ),
+        (
+            "judging packets (iptables with conntrack, owner and NFQUEUE)",
+            "iptables-restore",
+            &[],
+            &judging,
+        ),
+    ] {
+        tools::run(&room, program, arguments, input).map_err(|error| {
+            Unsupported::because(format!("a real node needs a kernel with {what}: {error}"))
+        })?;
+    }
+    room.run(namespaces::own_processes)
+        .and_then(|outcome| outcome)
+        .map_err(alone)
+}
+
+/// Mounts an overlay in the cache, where images will be unpacked. It goes with the room.
+fn overlay(room: &Room) -> io::Result<()> {
+    let cache = folders::cache().map_err(io::Error::other)?;
+    fs::create_dir_all(&cache)?;
+    let folder = tempfile::tempdir_in(cache)?;
+    let [lower, upper, work, at] =
+        ["lower", "upper", "work", "at"].map(|name| folder.path().join(name));
+    for path in [&lower, &upper, &work, &at] {
+        fs::create_dir(path)?;
+    }
+    room.run(move || namespaces::overlay(&lower, &upper, &work, &at))?
+}
