@@ -1,12 +1,15 @@
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use sandgate_probe::hardening::Hardening;
 use sandgate_probe::line::Line;
 
-use crate::running::{Running, probe, run};
+use crate::running::{PATIENCE, Running, probe};
 
 #[test]
 fn a_server_ends_well_when_it_is_told_to() {
@@ -114,10 +117,38 @@ fn what_a_process_sees_of_itself_is_one_object() {
 }
 
 #[test]
-fn a_pause_ends_when_it_is_told_to() {
-    let pause = Running::start(&["pause"]);
-    // It may not listen yet, and is then ended by the signal itself: either way it ends.
-    pause.signal(Signal::TERM);
-    pause.wait();
-    assert_eq!(run(&["pause", "now"]).status.code(), Some(2));
+fn a_pause_reaps_what_is_left_to_it_and_ends_when_it_is_told_to() {
+    // What the shell has started is left to whom it turns into.
+    let script = r#"sleep 1000 & echo "$!"; exec "$0" pause"#;
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_sandgate-probe")]);
+    let mut pause = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut left = String::new();
+    let mut out = BufReader::new(pause.stdout.take().unwrap());
+    out.read_line(&mut left).unwrap();
+    let left: i32 = left.trim().parse().unwrap();
+
+    let id = Pid::from_child(&pause);
+    eventually("it listens for the end", || caught(id) & (1 << 14) != 0);
+    kill_process(Pid::from_raw(left).unwrap(), Signal::KILL).unwrap();
+    eventually("it reaps", || !Path::new(&format!("/proc/{left}")).exists());
+    kill_process(id, Signal::TERM).unwrap();
+    assert_eq!(pause.wait().unwrap().code(), Some(0));
+}
+
+/// The signals a process has handlers for: bit 14 stands for SIGTERM.
+fn caught(id: Pid) -> u64 {
+    let path = format!("/proc/{}/status", id.as_raw_nonzero());
+    let status = std::fs::read_to_string(path).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    u64::from_str_radix(line.unwrap().trim(), 16).unwrap()
+}
+
+/// Waits for what the kernel tells nobody of.
+fn eventually(what: &str, happened: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !happened() {
+        assert!(began.elapsed() < PATIENCE, "never: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
 }

@@ -11,7 +11,7 @@ use sandgate_probe::line::{Contact, Line};
 use sandgate_probe::tally::Tally;
 
 /// Far longer than anything here takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The probe with these arguments.
 pub fn probe(arguments: &[&str]) -> Command {
