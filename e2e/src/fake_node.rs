@@ -130,7 +130,10 @@ fn stage_files() -> Result<Vec<PathBuf>, FolderError> {
 pub async fn join(client: Client) -> Result<(), FakeNodeError> {
     let nodes: Api<Node> = Api::all(client);
     let node = serde_json::from_value(json!({
-        "metadata": { "name": NODE, "labels": { "kubernetes.io/hostname": NODE } },
+        "metadata": {
+            "name": NODE,
+            "labels": { "kubernetes.io/hostname": NODE, "kubernetes.io/os": "linux" },
+        },
     }))
     .unwrap_or_default();
     match nodes.create(&PostParams::default(), &node).await {
