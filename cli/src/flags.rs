@@ -1,0 +1,189 @@
+//! The command line. Pure.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::PossibleValuesParser;
+use clap::builder::TypedValueParser as _;
+use clap::{Args, Parser, Subcommand};
+
+use crate::isolation::Order;
+use crate::isolation::facts::Outside;
+use crate::isolation::scenario::{SCENARIOS, Scenario, scenario};
+
+/// Sandgate, asked from outside: does a cluster keep its sandboxes in?
+#[derive(Clone, Debug, Parser)]
+#[command(name = "sandgate", version)]
+pub struct Flags {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What can be asked.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Measure who reaches whom: makes sandboxes that dial everything from their first millisecond,
+    /// in namespaces of its own, and takes them away again. Ends with 0 if all is as it should be,
+    /// with 1 if not, with 2 if it could not be measured.
+    Isolation(Isolation),
+}
+
+/// How to reach the cluster.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Reach {
+    /// Kubeconfig of the cluster; without it KUBECONFIG, then ~/.kube/config.
+    #[arg(long, value_name = "PATH")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig; without it the current one.
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+}
+
+/// Flags of `sandgate isolation`.
+#[derive(Clone, Debug, Args)]
+pub struct Isolation {
+    /// How to reach the cluster.
+    #[command(flatten)]
+    pub reach: Reach,
+    /// How the names of the run's namespaces begin.
+    #[arg(long, default_value = "sandgate-isolation", value_name = "NAME")]
+    pub namespace_prefix: String,
+    /// Image that holds /sandgate-probe; without it that of the installed operator.
+    #[arg(long, value_name = "IMAGE")]
+    pub image: Option<String>,
+    /// Node to measure on; without it the first that takes pods.
+    #[arg(long, value_name = "NAME")]
+    pub node: Option<String>,
+    /// A destination outside the cluster that answers: tcp:ADDR:PORT, udp:ADDR:PORT, icmp:ADDR or
+    /// dns:ADDR:PORT/NAME; may be given more than once.
+    #[arg(long, value_name = "DESTINATION")]
+    pub outside: Vec<Outside>,
+    /// Write the report to this file as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Draw the report into this file as SVG.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Try this scenario only; may be given more than once.
+    #[arg(long, value_name = "SCENARIO", value_parser = scenarios())]
+    pub only: Vec<&'static Scenario>,
+    /// How many sandboxes start at once in the scenario "parallel".
+    #[arg(long, default_value_t = 15, value_name = "N", value_parser = parallel)]
+    pub parallel: usize,
+    /// How long each sandbox dials.
+    #[arg(long, default_value = "4s", value_name = "SECONDS", value_parser = seconds)]
+    pub dial_for: Duration,
+    /// Leave everything in the cluster, to look at.
+    #[arg(long)]
+    pub keep: bool,
+    /// Pass even if something could not be measured.
+    #[arg(long)]
+    pub allow_unmeasured: bool,
+}
+
+impl Isolation {
+    /// What the run is to do, for somebody without power over the node.
+    pub fn order(&self) -> Order {
+        let possible = SCENARIOS
+            .iter()
+            .filter(|scenario| scenario.needs().is_none());
+        let wanted = |scenario: &&Scenario| {
+            self.only.is_empty() || self.only.iter().any(|only| only.id == scenario.id)
+        };
+        Order {
+            namespace_prefix: self.namespace_prefix.clone(),
+            image: self.image.clone(),
+            node: self.node.clone(),
+            outside: self.outside.clone(),
+            scenarios: possible.filter(wanted).collect(),
+            parallel: self.parallel,
+            period: self.dial_for,
+            keep: self.keep,
+            allow_unmeasured: self.allow_unmeasured,
+            variant: None,
+        }
+    }
+}
+
+/// Those that need no power over the node.
+fn scenarios() -> impl clap::builder::TypedValueParser<Value = &'static Scenario> {
+    let possible = SCENARIOS
+        .iter()
+        .filter(|scenario| scenario.needs().is_none());
+    PossibleValuesParser::new(possible.map(|scenario| scenario.id))
+        .try_map(|id| scenario(&id).ok_or("no such scenario"))
+}
+
+fn parallel(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count @ 1..=100) => Ok(count),
+        _ => Err("must be 1 to 100".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    match text.strip_suffix('s').unwrap_or(text).parse() {
+        Ok(seconds @ 1..=60) => Ok(Duration::from_secs(seconds)),
+        _ => Err("must be 1s to 60s, in whole seconds".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn isolation(arguments: &[&str]) -> Result<Isolation, String> {
+        let words = ["sandgate", "isolation"].iter().chain(arguments);
+        let flags = Flags::try_parse_from(words).map_err(|error| error.to_string())?;
+        let Command::Isolation(isolation) = flags.command;
+        Ok(isolation)
+    }
+
+    #[test]
+    fn without_flags_everything_is_tried_that_needs_no_power_over_the_node() {
+        let order = isolation(&[]).unwrap().order();
+        let tried: Vec<&str> = order.scenarios.iter().map(|it| it.id).collect();
+        assert_eq!(
+            tried,
+            [
+                "deny-all",
+                "dns",
+                "numbered-port",
+                "named-port",
+                "other-namespace",
+                "parallel",
+                "restart",
+                "ingress",
+                "claim-deleted-background",
+                "claim-deleted-foreground",
+                "policy-deleted",
+                "claim-failed",
+                "namespace-deleted",
+            ]
+        );
+        assert_eq!(order.parallel, 15);
+    }
+
+    #[test]
+    fn only_what_is_named_is_tried_in_the_order_of_the_table() {
+        let order = isolation(&["--only", "restart", "--only", "dns"]);
+        let order = order.unwrap().order();
+        let tried: Vec<&str> = order.scenarios.iter().map(|it| it.id).collect();
+        assert_eq!(tried, ["dns", "restart"]);
+    }
+
+    #[test]
+    fn a_scenario_that_is_none_is_answered_with_those_that_are() {
+        for wrong in ["nonsense", "enforcer-restarted"] {
+            let error = isolation(&["--only", wrong]).unwrap_err();
+            assert!(error.contains("deny-all"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_destination_outside_is_told_how_to_be_written() {
+        let error = isolation(&["--outside", "example.com"]).unwrap_err();
+        assert!(error.contains("write tcp:ADDR:PORT"), "{error}");
+    }
+}

@@ -1,0 +1,227 @@
+//! `sandgate isolation`: who reaches whom, measured from each sandbox's first millisecond. Does I/O.
+//!
+//! ```text
+//!   survey ──▶ scene ──▶ trials ──▶ Gathered ──assemble──▶ Report ──▶ terminal, json, svg
+//!   (reads)   (receivers, (I/O)      └──────────── pure ────────────────────────────┘
+//!              witness)
+//! ```
+//!
+//! A sandbox dials by the arguments of its class and is heard by its log; what arrives at receivers
+//! is heard by theirs. An unpoliced pod, the witness, dials the same before and after: silence counts
+//! as shut only where the witness got through.
+
+pub mod arguments;
+pub mod assemble;
+pub mod destination;
+pub mod disturb;
+pub mod ending;
+pub mod evidence;
+pub mod facts;
+pub mod grid;
+pub mod hardening;
+pub mod ingress;
+pub mod installed;
+pub mod ledger;
+pub mod logs;
+pub mod manifests;
+pub mod pods;
+pub mod report;
+pub mod scenario;
+pub mod scene;
+pub mod stage;
+pub mod survey;
+pub mod svg;
+pub mod terminal;
+pub mod trials;
+pub mod trouble;
+pub mod verdict;
+pub mod waiting;
+
+use std::future::Future;
+use std::time::{Duration, Instant, SystemTime};
+
+use futures::future::join_all;
+use k8s_openapi::jiff::Timestamp;
+use kube::Client;
+
+use assemble::{Gathered, Trial, assemble, unenforced};
+use disturb::Disturb;
+use facts::Outside;
+use report::Report;
+use scenario::{Kind, Scenario};
+use scene::Scene;
+use stage::Stage;
+use survey::Nodes;
+use trouble::Trouble;
+
+/// What a run is to do.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// How the names of the run's namespaces begin.
+    pub namespace_prefix: String,
+    /// Image that holds the probe; without it the operator's.
+    pub image: Option<String>,
+    /// Node to measure on.
+    pub node: Option<String>,
+    /// Destinations outside the cluster.
+    pub outside: Vec<Outside>,
+    /// What to try.
+    pub scenarios: Vec<&'static Scenario>,
+    /// How many sandboxes start at once.
+    pub parallel: usize,
+    /// How long each sandbox dials.
+    pub period: Duration,
+    /// Leave everything in the cluster at the end.
+    pub keep: bool,
+    /// Whether a run with unmeasured cells may pass.
+    pub allow_unmeasured: bool,
+    /// What is different from the usual, for the report.
+    pub variant: Option<String>,
+}
+
+/// Measures, and takes everything away again whatever happens. `stopped` ends it early; `tell` is
+/// told how far it is.
+pub async fn run(
+    client: Client,
+    order: &Order,
+    disturb: &dyn Disturb,
+    stopped: impl Future<Output = ()>,
+    tell: &(dyn Fn(&str) + Send + Sync),
+) -> Result<Report, Trouble> {
+    let installed = survey::installed(&client).await?;
+    let mut nodes = survey::nodes(&client, order.node.as_deref()).await?;
+    let image = order
+        .image
+        .clone()
+        .unwrap_or_else(|| installed.image.clone());
+    nodes.cluster.operator_image.clone_from(&installed.image);
+    nodes.cluster.probe_image.clone_from(&image);
+    let node = nodes.near.name.clone();
+    let prefix = &order.namespace_prefix;
+    let stage = Stage::new(client, &name_of_run(), prefix, image, node, installed);
+    tell(&format!("measuring in namespace {}", stage.sandboxes));
+    let measured = tokio::select! {
+        measured = Box::pin(measure(&stage, nodes, order, disturb, tell)) => measured,
+        () = stopped => Err(Trouble::Stopped),
+    };
+    if order.keep {
+        tell(&format!("namespaces {}* are kept", stage.sandboxes));
+        return measured;
+    }
+    tell("taking everything away again");
+    for name in stage.clear().await {
+        tell(&format!(
+            "namespace {name} does not go; look at what holds it"
+        ));
+    }
+    measured
+}
+
+async fn measure(
+    stage: &Stage,
+    nodes: Nodes,
+    order: &Order,
+    disturb: &dyn Disturb,
+    tell: &(dyn Fn(&str) + Send + Sync),
+) -> Result<Report, Trouble> {
+    let began = (Instant::now(), now());
+    let Nodes { near, far, cluster } = nodes;
+    let heard = outside_log(disturb).await?;
+    let outside = (order.outside.clone(), heard.is_some());
+    tell("setting up receivers and another sandbox");
+    let scene = Scene::set(stage, near, far, outside, order.period).await?;
+    tell("an unpoliced pod dials everything");
+    let before = scene.witness("witness-before").await?;
+    let trials = try_all(&scene, order, disturb, tell).await;
+    tell("the unpoliced pod dials everything again");
+    let after = scene.witness("witness-after").await?;
+    scene.settle(&after).await;
+    if let Some(lines) = outside_log(disturb).await? {
+        scene.receivers.take_in(&lines);
+    }
+    let gathered = Gathered {
+        began: began.1,
+        seconds: began.0.elapsed().as_secs_f64().round(),
+        cluster,
+        variant: order.variant.clone(),
+        allow_unmeasured: order.allow_unmeasured,
+        period: order.period,
+        ledger: scene.receivers.ledger(),
+        destinations: scene.destinations.clone(),
+        witnesses: [before, after],
+        trials,
+    };
+    Ok(assemble(&gathered))
+}
+
+/// Carries out the scenarios: one after the other, so that one does not slow down another; but the
+/// endings, each half a minute of waiting, together.
+async fn try_all(
+    scene: &Scene<'_>,
+    order: &Order,
+    disturb: &dyn Disturb,
+    tell: &(dyn Fn(&str) + Send + Sync),
+) -> Vec<Trial> {
+    let is_ending = |scenario: &Scenario| matches!(scenario.kind, Kind::Ending(_));
+    let parallel = order.parallel;
+    let mut trials: Vec<Trial> = Vec::new();
+    for scenario in order.scenarios.iter().filter(|it| !is_ending(it)) {
+        tell(&format!("{}: {}", scenario.title, scenario.about));
+        let trial = trials::carry_out(scene, scenario, parallel, disturb).await;
+        if let Some(trouble) = &trial.trouble {
+            tell(&format!("{}: {trouble}", scenario.title));
+        }
+        let unenforced = unenforced(&trial, &scene.destinations, order.period);
+        trials.push(trial);
+        if unenforced {
+            let tried: Vec<&str> = trials.iter().map(|trial| trial.scenario.id).collect();
+            let rest = order.scenarios.iter().filter(|it| !tried.contains(&it.id));
+            let why = "not tried, for nothing here enforces NetworkPolicies";
+            let rest: Vec<Trial> = rest.map(|it| trials::left_out(it, why)).collect();
+            trials.extend(rest);
+            return trials;
+        }
+    }
+    let endings: Vec<_> = order.scenarios.iter().filter(|it| is_ending(it)).collect();
+    if !endings.is_empty() {
+        tell("sandboxes end, while their workload ignores SIGTERM");
+        let ended = endings
+            .iter()
+            .map(|scenario| trials::carry_out(scene, scenario, parallel, disturb));
+        trials.extend(join_all(ended).await);
+    }
+    // In the order of the table, which is that of the report.
+    trials.sort_by_key(|trial| {
+        order
+            .scenarios
+            .iter()
+            .position(|it| it.id == trial.scenario.id)
+    });
+    trials
+}
+
+async fn outside_log(disturb: &dyn Disturb) -> Result<Option<Vec<String>>, Trouble> {
+    let heard = disturb.heard_outside().await;
+    heard.map_err(|message| Trouble::Undisturbed {
+        what: "read what was heard outside".to_owned(),
+        message,
+    })
+}
+
+fn now() -> String {
+    let now = Timestamp::now();
+    now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// A few letters and digits that no other run has: it is named after the moment it begins.
+fn name_of_run() -> String {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let mut left = since.unwrap_or_default().as_millis() / 10;
+    let mut name = String::new();
+    while left > 0 && name.len() < 6 {
+        let digit = u32::try_from(left % 36).unwrap_or_default();
+        name.extend(char::from_digit(digit, 36));
+        left /= 36;
+    }
+    name
+}

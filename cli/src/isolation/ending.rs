@@ -1,0 +1,118 @@
+//! What became of a sandbox that ended while its workload dialled on. Pure.
+
+use super::destination::Destination;
+use super::evidence::Sighting;
+use super::ledger::{Ledger, Span};
+use super::report::Ended;
+use super::scenario::{Ending, Scenario};
+use super::verdict::{Outcome, Witness};
+
+/// What was watched of an ending, by the clock of whoever watched.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Watched {
+    /// From the request that ended it until its pod was gone.
+    pub lived_on_seconds: Option<f64>,
+    /// From the deletion of the policy until it stood again.
+    pub healed_after_seconds: Option<f64>,
+}
+
+/// A workload that ended sooner was not dialling on; nothing was measured.
+const LEAST_LIFE_SECONDS: f64 = 1.0;
+
+/// Judges one.
+pub fn judge(
+    scenario: &Scenario,
+    ending: Ending,
+    sighting: &Sighting,
+    watched: Watched,
+    destinations: &[Destination],
+    ledger: &Ledger,
+    witness: impl Fn(&Destination) -> Witness,
+) -> Ended {
+    let dialled = destinations
+        .iter()
+        .filter(|row| scenario.dials_for_ever(row));
+    let (allowed, forbidden): (Vec<_>, Vec<_>) =
+        dialled.partition(|row| row.opened_by == scenario.opening());
+    let times = |rows: &[&Destination]| {
+        let of_row = rows
+            .iter()
+            .flat_map(|row| ledger.times(&sighting.name, &row.label));
+        Span::of(of_row)
+    };
+    // What it says itself, where it can still be heard, counts as well.
+    let answers = |row: &Destination| sighting.of(&row.label).map_or(0, |tally| tally.answers);
+    let (allowed, arrived) = (times(&allowed), times(&forbidden));
+    let answered: u64 = forbidden.iter().map(|row| answers(row)).sum();
+    let reached = forbidden
+        .iter()
+        .filter(|row| ledger.heard(&sighting.name, &row.label) || answers(row) > 0)
+        .map(|row| row.label.clone());
+    let mut ended = Ended {
+        scenario: scenario.id.to_owned(),
+        outcome: Outcome::AsExpected,
+        reason: None,
+        lived_on_seconds: watched.lived_on_seconds,
+        healed_after_seconds: watched.healed_after_seconds,
+        allowed_silent_seconds: allowed
+            .filter(|_| ending == Ending::Policy)
+            .map(|span| seconds(span.gap)),
+        allowed_arrivals: allowed.map_or(0, |span| span.count),
+        forbidden_arrivals: arrived.map_or(0, |span| span.count).max(answered),
+        window_seconds: arrived.map(|span| seconds(span.last - span.first)),
+        reached: reached.collect(),
+    };
+    let unwitnessed = forbidden.iter().find_map(|row| witness(row).err());
+    (ended.outcome, ended.reason) = if ending == Ending::Namespace {
+        let why = "with the namespace go all policies in it; measured and published, not judged";
+        (Outcome::ImplementationDefined, Some(why.to_owned()))
+    } else if ended.forbidden_arrivals > 0 {
+        (Outcome::Leak, None)
+    } else if allowed.is_none() {
+        let why = "the workload reached nothing at all, so its silence tells nothing";
+        (Outcome::Unmeasured, Some(why.to_owned()))
+    } else if let Some(why) = unwitnessed {
+        (Outcome::Unmeasured, Some(why))
+    } else {
+        lived(ending, watched)
+    };
+    ended
+}
+
+fn lived(ending: Ending, watched: Watched) -> (Outcome, Option<String>) {
+    let unmeasured = |why: &str| (Outcome::Unmeasured, Some(why.to_owned()));
+    match ending {
+        Ending::Policy if watched.healed_after_seconds.is_none() => {
+            unmeasured("the policy did not come back while it was watched")
+        }
+        Ending::Policy => (Outcome::AsExpected, None),
+        _ => match watched.lived_on_seconds {
+            Some(seconds) if seconds >= LEAST_LIFE_SECONDS => (Outcome::AsExpected, None),
+            Some(_) => unmeasured("the workload ended at once, though it ignores SIGTERM"),
+            None => unmeasured("the pod's end was not seen"),
+        },
+    }
+}
+
+/// One of a scenario that could not be carried out.
+pub fn unmeasured(scenario: &Scenario, trouble: &str) -> Ended {
+    Ended {
+        scenario: scenario.id.to_owned(),
+        outcome: Outcome::Unmeasured,
+        reason: Some(trouble.to_owned()),
+        lived_on_seconds: None,
+        healed_after_seconds: None,
+        allowed_silent_seconds: None,
+        allowed_arrivals: 0,
+        forbidden_arrivals: 0,
+        window_seconds: None,
+        reached: Vec::new(),
+    }
+}
+
+fn seconds(microseconds: i64) -> f64 {
+    super::evidence::milliseconds(microseconds) / 1000.0
+}
+
+#[cfg(test)]
+mod tests;

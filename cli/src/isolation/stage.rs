@@ -1,0 +1,367 @@
+//! The namespaces of a run, what is made in them, and their end. Does I/O.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Namespace, Pod, Service, ServiceAccount};
+use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::core::NamespaceResourceScope;
+use kube::{Api, Client, Resource, ResourceExt};
+use sandgate_shared::api::{ClaimPhase, SandboxClaim};
+use sandgate_shared::names;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::facts::{Addresses, Peer};
+use super::installed::Installed;
+use super::manifests::{self, Bare, Class};
+use super::pods;
+use super::trouble::Trouble;
+use super::waiting::follow;
+
+/// How long a pod or claim may take to come up: an image may have to be pulled.
+const PATIENCE: Duration = Duration::from_mins(2);
+/// How long namespaces may take to go.
+const GOODBYE: Duration = Duration::from_mins(2);
+
+/// Where a run takes place.
+pub struct Stage {
+    /// Who asks.
+    pub client: Client,
+    /// Namespace of the sandboxes.
+    pub sandboxes: String,
+    /// Namespace of what is elsewhere.
+    pub elsewhere: String,
+    /// Namespace that is deleted in the course of the run.
+    pub doomed: String,
+    /// Image that holds the probe.
+    pub image: String,
+    /// Node that sandboxes and witness run on.
+    pub node: String,
+    /// The Sandgate that is measured.
+    pub installed: Installed,
+    run: String,
+}
+
+impl Stage {
+    /// Names the namespaces; makes nothing yet.
+    pub fn new(
+        client: Client,
+        run: &str,
+        prefix: &str,
+        image: String,
+        node: String,
+        installed: Installed,
+    ) -> Self {
+        let named = |part: &str| format!("{prefix}-{run}{part}");
+        Self {
+            client,
+            sandboxes: named(""),
+            elsewhere: named("-elsewhere"),
+            doomed: named("-doomed"),
+            image,
+            node,
+            installed,
+            run: run.to_owned(),
+        }
+    }
+
+    /// Makes the namespaces and the runtimes, and waits until pods are admitted.
+    pub async fn set(&self) -> Result<(), Trouble> {
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        for name in self.namespaces() {
+            let wanted = manifests::namespace(name, &self.run);
+            let made = namespaces.create(&PostParams::default(), &wanted).await;
+            made.map_err(|error| Trouble::of(format!("create namespace {name}"), error))?;
+        }
+        for name in self.namespaces() {
+            // Until it is there no pod is admitted, and a ReplicaSet that was refused waits long.
+            let accounts: Api<ServiceAccount> = self.api(name);
+            let there = |account: Option<&ServiceAccount>| account.map(drop);
+            if follow(accounts, "default", PATIENCE, there).await.is_none() {
+                return Err(Trouble::Refused {
+                    what: format!("use namespace {name}"),
+                    message: "it never got its ServiceAccount".to_owned(),
+                });
+            }
+        }
+        for (namespace, runtimes) in [
+            (
+                &self.sandboxes,
+                [
+                    manifests::RUNTIME,
+                    manifests::OTHER_RUNTIME,
+                    manifests::DOOMED_RUNTIME,
+                ]
+                .as_slice(),
+            ),
+            (&self.doomed, &[manifests::RUNTIME]),
+        ] {
+            for runtime in runtimes {
+                self.make_runtime(namespace, runtime).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn make_runtime(&self, namespace: &str, name: &str) -> Result<(), Trouble> {
+        match self.make(namespace, &manifests::runtime(name)).await {
+            Err(Trouble::Refused { message, .. }) if message.contains("page not found") => {
+                Err(Trouble::NoRuntimeKind)
+            }
+            made => made.map(drop),
+        }
+    }
+
+    fn namespaces(&self) -> [&str; 3] {
+        [&self.sandboxes, &self.elsewhere, &self.doomed]
+    }
+
+    /// One kind in a namespace.
+    pub fn api<K>(&self, namespace: &str) -> Api<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+    {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+
+    /// Creates an object.
+    pub async fn make<K>(&self, namespace: &str, object: &K) -> Result<K, Trouble>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+        K: Clone + DeserializeOwned + Serialize + Debug,
+    {
+        let made = self
+            .api::<K>(namespace)
+            .create(&PostParams::default(), object)
+            .await;
+        made.map_err(|error| {
+            let what = format!("create {} {}", K::kind(&()), object.name_any());
+            Trouble::of(what, error)
+        })
+    }
+
+    /// Creates a pod of ours.
+    pub async fn make_pod(
+        &self,
+        namespace: &str,
+        name: &str,
+        labels: BTreeMap<String, String>,
+        command: Vec<String>,
+        node: &str,
+        serves: bool,
+    ) -> Result<(), Trouble> {
+        let bare = Bare {
+            name,
+            labels,
+            command,
+            image: &self.image,
+            node,
+            serves,
+        };
+        let pod = bare.pod().map_err(|error| badly_written(&error))?;
+        self.make(namespace, &pod).await.map(drop)
+    }
+
+    /// Creates a receiver's Service.
+    pub async fn make_service(
+        &self,
+        namespace: &str,
+        name: &str,
+        role: &str,
+    ) -> Result<Addresses, Trouble> {
+        let service = manifests::service(name, role).map_err(|error| badly_written(&error))?;
+        let made = self.make(namespace, &service).await?;
+        Ok(cluster_ips(&made))
+    }
+
+    /// Creates a class and a claim on it, both called the same.
+    pub async fn make_claim(
+        &self,
+        namespace: &str,
+        class: &Class<'_>,
+        runtime: &str,
+    ) -> Result<(), Trouble> {
+        self.make(namespace, &class.class()).await?;
+        self.make(namespace, &class.claim(runtime)).await.map(drop)
+    }
+
+    /// Waits until a pod is as `holds` says.
+    pub async fn pod_becomes(
+        &self,
+        namespace: &str,
+        name: &str,
+        wanted: &'static str,
+        mut holds: impl FnMut(&Pod) -> bool,
+    ) -> Result<Pod, Trouble> {
+        let mut last = "it does not exist".to_owned();
+        let pods: Api<Pod> = self.api(namespace);
+        let found = follow(pods, name, PATIENCE, |pod| {
+            let pod = pod?;
+            last = pods::state(pod);
+            if let Some(trouble) = pods::hopeless(pod, &self.image) {
+                return Some(Err(trouble));
+            }
+            holds(pod).then(|| Ok(pod.clone()))
+        });
+        found.await.unwrap_or_else(|| {
+            Err(Trouble::PodStuck {
+                pod: name.to_owned(),
+                wanted,
+                seconds: PATIENCE.as_secs(),
+                message: last,
+            })
+        })
+    }
+
+    /// Waits until a claim is Bound, and returns its sandbox's pod.
+    pub async fn bound(&self, namespace: &str, name: &str) -> Result<Pod, Trouble> {
+        self.claim_becomes(namespace, name, ClaimPhase::Bound)
+            .await?;
+        self.pod_of(namespace, name).await
+    }
+
+    /// Waits until a claim reaches this phase. Another final one, or an image that will not come,
+    /// ends the wait.
+    pub async fn claim_becomes(
+        &self,
+        namespace: &str,
+        name: &str,
+        wanted: ClaimPhase,
+    ) -> Result<(), Trouble> {
+        let mut last = "Sandgate has not reported on it".to_owned();
+        let claims: Api<SandboxClaim> = self.api(namespace);
+        let found = follow(claims, name, PATIENCE, |claim| {
+            let status = claim?.status.as_ref()?;
+            let conditions = status.conditions.as_deref().unwrap_or_default();
+            let ready = conditions.iter().find(|found| found.type_ == "Ready");
+            let reason = ready.map_or("", |ready| &ready.reason);
+            if let Some(ready) = ready {
+                last = format!("{reason}: {}", ready.message);
+            }
+            if status.phase == Some(wanted) {
+                return Some(Ok(()));
+            }
+            let hopeless = status.phase == Some(ClaimPhase::Failed)
+                || reason == sandgate_shared::reason::IMAGE_PULL_FAILED;
+            hopeless.then_some(Err(()))
+        });
+        match found.await {
+            Some(Ok(())) => Ok(()),
+            Some(Err(())) | None => Err(Trouble::ClaimStuck {
+                claim: name.to_owned(),
+                wanted: wanted.as_str(),
+                message: last,
+            }),
+        }
+    }
+
+    /// The pod of a claim's sandbox, the youngest if there are several.
+    pub async fn pod_of(&self, namespace: &str, claim: &str) -> Result<Pod, Trouble> {
+        let pods: Api<Pod> = self.api(namespace);
+        let of_claim = ListParams::default().labels(&format!("{}={claim}", names::LABEL_CLAIM));
+        let found = pods.list(&of_claim).await;
+        let found = found.map_err(|error| Trouble::of("list pods", error))?;
+        let living = found
+            .items
+            .into_iter()
+            .filter(|pod| pod.metadata.deletion_timestamp.is_none());
+        living
+            .max_by_key(|pod| pod.metadata.creation_timestamp.clone())
+            .ok_or_else(|| Trouble::ClaimStuck {
+                claim: claim.to_owned(),
+                wanted: "a claim with a pod",
+                message: "it has none".to_owned(),
+            })
+    }
+
+    /// Where a claim's sandbox is.
+    pub async fn peer_of(&self, namespace: &str, claim: &str, pod: &Pod) -> Result<Peer, Trouble> {
+        let services: Api<Service> = self.api(namespace);
+        let name = names::sandbox(claim);
+        let service = services.get(&name).await;
+        let service =
+            service.map_err(|error| Trouble::of(format!("read Service {name}"), error))?;
+        Ok(Peer {
+            pod: pods::addresses(pod),
+            service: cluster_ips(&service),
+        })
+    }
+
+    /// Ends a pod at once, whatever it ignores.
+    pub async fn kill(&self, namespace: &str, name: &str) -> Result<(), Trouble> {
+        let pods: Api<Pod> = self.api(namespace);
+        match pods.delete(name, &at_once()).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            Err(error) => Err(Trouble::of(format!("delete pod {name}"), error)),
+        }
+    }
+
+    /// Deletes a claim whose sandbox has told all it will, and its pod at once.
+    pub async fn dismiss(&self, namespace: &str, claim: &str) -> Result<(), Trouble> {
+        let pod = self.pod_of(namespace, claim).await;
+        let claims: Api<SandboxClaim> = self.api(namespace);
+        let gone = claims.delete(claim, &DeleteParams::background()).await;
+        gone.map_err(|error| Trouble::of(format!("delete claim {claim}"), error))?;
+        match pod {
+            Ok(pod) => self.kill(namespace, &pod.name_any()).await,
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Takes everything away again, and waits until it is gone. Returns the namespaces that are not.
+    pub async fn clear(&self) -> Vec<String> {
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        let mut left = Vec::new();
+        for name in self.namespaces() {
+            let gone = namespaces.delete(name, &DeleteParams::background()).await;
+            if let Err(kube::Error::Api(status)) = &gone
+                && status.code == 404
+            {
+                continue;
+            }
+            left.push(name.to_owned());
+            // Workloads that ignore SIGTERM would hold it for half a minute.
+            let pods: Api<Pod> = self.api(name);
+            if let Ok(list) = pods.list(&ListParams::default()).await {
+                for pod in list {
+                    drop(pods.delete(&pod.name_any(), &at_once()).await);
+                }
+            }
+        }
+        let mut staying = Vec::new();
+        for name in left {
+            let gone = |namespace: Option<&Namespace>| namespace.is_none().then_some(());
+            if follow(namespaces.clone(), &name, GOODBYE, gone)
+                .await
+                .is_none()
+            {
+                staying.push(name);
+            }
+        }
+        staying
+    }
+}
+
+fn at_once() -> DeleteParams {
+    DeleteParams {
+        grace_period_seconds: Some(0),
+        ..DeleteParams::default()
+    }
+}
+
+fn badly_written(error: &serde_json::Error) -> Trouble {
+    Trouble::Refused {
+        what: "write a manifest".to_owned(),
+        message: error.to_string(),
+    }
+}
+
+/// All cluster IPs of a Service.
+pub fn cluster_ips(service: &Service) -> Addresses {
+    let spec = service.spec.as_ref();
+    let many = spec.and_then(|spec| spec.cluster_ips.as_deref());
+    Addresses::read(many.unwrap_or_default().iter().map(String::as_str))
+}

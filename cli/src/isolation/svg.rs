@@ -1,0 +1,198 @@
+//! The report as a picture: an SVG text that needs nothing from elsewhere. Each cell has a shape of
+//! its own besides its colour, and tells its figures when pointed at. Pure.
+
+mod canvas;
+
+use canvas::Canvas;
+
+use super::grid::{self, Grid, Mark};
+use super::report::{Cell, Report};
+use super::terminal::{ended_in_words, ending_mark};
+
+const MARGIN: usize = 28;
+const CELL_WIDTH: usize = 34;
+const CELL_HEIGHT: usize = 22;
+/// Where cells begin: left of it stand the titles of rows.
+const CELLS_AT: usize = 430;
+/// Where words on how a row is dialled begin.
+const HOW_AT: usize = 278;
+/// Height of slanted column titles.
+const HEAD: usize = 128;
+const WIDTH: usize = 980;
+/// How many characters of the sentence fit on a line.
+const LINE: usize = 105;
+
+/// Draws the report.
+pub fn render(report: &Report) -> String {
+    let mut canvas = Canvas::new(WIDTH);
+    let mut y = heading(&mut canvas, report);
+    y = legend(&mut canvas, report, y);
+    for (title, grid) in [
+        ("What sandboxes reach", grid::egress(report)),
+        ("Who reaches a sandbox", grid::ingress(report)),
+    ] {
+        if !grid.rows.is_empty() {
+            y = matrix(&mut canvas, title, &grid, y);
+        }
+    }
+    y = endings(&mut canvas, report, y);
+    y = hardening(&mut canvas, report, y);
+    canvas.finish(y + MARGIN)
+}
+
+fn heading(canvas: &mut Canvas, report: &Report) -> usize {
+    canvas.text(MARGIN, 44, "title", "Sandgate: isolation, measured");
+    let class = if report.passed { "good" } else { "bad" };
+    let mut y = 68;
+    for line in wrapped(&report.sentence, LINE) {
+        canvas.text(MARGIN, y, class, &line);
+        y += 20;
+    }
+    let cluster = &report.cluster;
+    let day = report.began.get(..10).unwrap_or(&report.began);
+    let mut where_from = format!(
+        "{day} · Kubernetes {} · {} · Linux {} · {}",
+        cluster.kubernetes, cluster.container_runtime, cluster.kernel, cluster.architecture
+    );
+    if let Some(variant) = &report.variant {
+        where_from.push_str(" · ");
+        where_from.push_str(variant);
+    }
+    canvas.text(MARGIN, y, "small", &where_from);
+    y + 24
+}
+
+/// The text in lines of at most this many characters, broken between words.
+fn wrapped(text: &str, most: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        if last > 0 && last + 1 + word.chars().count() > most {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+fn legend(canvas: &mut Canvas, report: &Report, y: usize) -> usize {
+    let endings = report.endings.iter().map(ending_mark);
+    let used: Vec<Mark> = report.cells.iter().map(Cell::mark).chain(endings).collect();
+    let shown: Vec<Mark> = Mark::ALL
+        .into_iter()
+        .filter(|mark| used.contains(mark))
+        .collect();
+    for (index, mark) in shown.iter().enumerate() {
+        let x = MARGIN + (index % 2) * (WIDTH / 2 - MARGIN);
+        let row = y + (index / 2) * CELL_HEIGHT;
+        canvas.mark(x, row, 20, 16, *mark, None);
+        canvas.text(x + 30, row + 13, "", mark.words());
+    }
+    y + shown.len().div_ceil(2) * CELL_HEIGHT + 16
+}
+
+fn matrix(canvas: &mut Canvas, title: &str, grid: &Grid<'_>, y: usize) -> usize {
+    canvas.text(MARGIN, y + 20, "section", title);
+    let top = y + HEAD;
+    for (index, column) in grid.columns.iter().enumerate() {
+        let x = CELLS_AT + index * CELL_WIDTH + CELL_WIDTH / 2;
+        canvas.slanted(x, top - 8, column);
+    }
+    let mut above = "";
+    for (index, row) in grid.rows.iter().enumerate() {
+        let line = top + index * CELL_HEIGHT;
+        if row.title != above {
+            canvas.line(MARGIN, line, CELLS_AT + grid.columns.len() * CELL_WIDTH);
+            canvas.text(MARGIN, line + 15, "", row.title);
+            above = row.title;
+        }
+        canvas.text(HOW_AT, line + 15, "small", &row.how);
+        for (column, cell) in row.cells.iter().enumerate() {
+            if let Some(cell) = cell {
+                let x = CELLS_AT + column * CELL_WIDTH + 2;
+                let about = pointed_at(cell);
+                let (width, height) = (CELL_WIDTH - 4, CELL_HEIGHT - 4);
+                canvas.mark(x, line + 2, width, height, cell.mark(), Some(&about));
+            }
+        }
+    }
+    top + grid.rows.len() * CELL_HEIGHT + 24
+}
+
+/// What a cell tells when pointed at.
+fn pointed_at(cell: &Cell) -> String {
+    let mut words = format!(
+        "{} → {} ({}): {}",
+        cell.from,
+        cell.to,
+        grid::how(cell),
+        cell.mark().words()
+    );
+    let seen = (cell.evidence.pods > 0).then(|| cell.seen());
+    for more in seen.iter().chain(&cell.reason) {
+        words.push_str("; ");
+        words.push_str(more);
+    }
+    words
+}
+
+fn endings(canvas: &mut Canvas, report: &Report, mut y: usize) -> usize {
+    if report.endings.is_empty() {
+        return y;
+    }
+    let title = "How sandboxes end, while their workload ignores SIGTERM and dials on";
+    canvas.text(MARGIN, y + 20, "section", title);
+    y += 34;
+    for ended in &report.endings {
+        canvas.mark(
+            MARGIN,
+            y,
+            30,
+            18,
+            ending_mark(ended),
+            ended.reason.as_deref(),
+        );
+        let title = report.title(&ended.scenario);
+        canvas.text(MARGIN + 40, y + 14, "", title);
+        canvas.text(HOW_AT, y + 14, "small", &ended_in_words(ended));
+        y += CELL_HEIGHT;
+    }
+    y + 16
+}
+
+fn hardening(canvas: &mut Canvas, report: &Report, mut y: usize) -> usize {
+    for hardened in &report.hardening {
+        let title = format!(
+            "What the container sees of itself: {}",
+            report.title(&hardened.scenario)
+        );
+        canvas.text(MARGIN, y + 20, "section", &title);
+        y += 34;
+        if hardened.checks.is_empty() {
+            canvas.text(MARGIN, y + 14, "small", "it said nothing");
+            y += CELL_HEIGHT;
+        }
+        for check in &hardened.checks {
+            let mark = if check.holds { Mark::Shut } else { Mark::Leak };
+            canvas.mark(MARGIN, y, 30, 18, mark, None);
+            canvas.text(MARGIN + 40, y + 14, "", &check.about);
+            let found = if check.holds {
+                check.found.clone()
+            } else {
+                format!("{}, should be {}", check.found, check.expected)
+            };
+            canvas.text(HOW_AT, y + 14, "small", &found);
+            y += CELL_HEIGHT;
+        }
+        y += 16;
+    }
+    y
+}
+
+#[cfg(test)]
+mod tests;
