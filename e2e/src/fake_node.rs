@@ -58,11 +58,13 @@ pub enum Stage {
     NeverReady,
     /// Ready at once; deleted, it stays terminating until it is relabelled.
     Lingering,
+    /// Ready at once, and a second later its node evicts it for want of memory: it has finished.
+    Evicted,
 }
 
 impl Stage {
     /// Every stage.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Ready,
         Self::Late,
         Self::LostReadiness,
@@ -72,6 +74,7 @@ impl Stage {
         Self::ConfigError,
         Self::NeverReady,
         Self::Lingering,
+        Self::Evicted,
     ];
 
     /// The value of [`STAGE_LABEL`].
@@ -86,6 +89,7 @@ impl Stage {
             Self::ConfigError => "config-error",
             Self::NeverReady => "never-ready",
             Self::Lingering => "lingering",
+            Self::Evicted => "evicted",
         }
     }
 
