@@ -21,10 +21,14 @@ use crate::identity::{self, EDITORS, Identity};
 use crate::installation::{self, Installation};
 use crate::kubeconfig;
 use crate::namespace::Namespace;
+use crate::node_cluster::{self, NodeCluster};
 use crate::progress::Step;
 
 /// Names the file that says where the cluster is that `cargo xtask test` started for all tests.
 pub const VARIABLE: &str = "SANDGATE_CLUSTER";
+
+/// The same for the cluster with a real node.
+pub const NODE_VARIABLE: &str = "SANDGATE_NODE_CLUSTER";
 
 /// How to reach a running cluster; the content of the file [`VARIABLE`] names.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -126,9 +130,7 @@ impl OwnCluster {
 
     /// Writes the file for [`VARIABLE`] and returns its path.
     pub fn announce(&self) -> Outcome<PathBuf> {
-        let path = self.access.folder.join("cluster.json");
-        folders::write_private(&path, &serde_json::to_string_pretty(&self.access)?)?;
-        Ok(path)
+        self.cluster.announce()
     }
 }
 
@@ -139,7 +141,7 @@ impl Cluster {
         // Never dropped; the kernel ends its processes with ours, and the next run removes its folder.
         static STARTED: OnceCell<OwnCluster> = OnceCell::const_new();
         let access = if let Some(file) = std::env::var_os(VARIABLE) {
-            read(Path::new(&file))?
+            read(VARIABLE, Path::new(&file))?
         } else {
             let start = || OwnCluster::start(Options::default());
             Box::pin(STARTED.get_or_try_init(start))
@@ -151,12 +153,33 @@ impl Cluster {
         Self::reach(access).await
     }
 
+    /// The cluster with a real node that all tests share: the one [`NODE_VARIABLE`] names, or one
+    /// started for this process. Tests that disturb the node start one of their own.
+    pub async fn node() -> Outcome<Self> {
+        static STARTED: OnceCell<NodeCluster> = OnceCell::const_new();
+        let access = if let Some(file) = std::env::var_os(NODE_VARIABLE) {
+            read(NODE_VARIABLE, Path::new(&file))?
+        } else {
+            let start = || NodeCluster::start(node_cluster::Options::default());
+            let started = Box::pin(STARTED.get_or_try_init(start)).await?;
+            started.access().clone()
+        };
+        Self::reach(access).await
+    }
+
     /// A cluster for this test alone.
     pub async fn own(options: Options) -> Outcome<OwnCluster> {
         Box::pin(OwnCluster::start(options)).await
     }
 
-    async fn reach(access: Access) -> Outcome<Self> {
+    /// Writes the file by which other processes find it and returns its path.
+    pub(crate) fn announce(&self) -> Outcome<PathBuf> {
+        let path = self.access.folder.join("cluster.json");
+        folders::write_private(&path, &serde_json::to_string_pretty(&self.access)?)?;
+        Ok(path)
+    }
+
+    pub(crate) async fn reach(access: Access) -> Outcome<Self> {
         let config = kubeconfig::config(&access.kubeconfig).await?;
         let client = Client::try_from(config.clone())?;
         Ok(Self {
@@ -238,16 +261,16 @@ fn bearer(token: String) -> AuthInfo {
     }
 }
 
-fn read(file: &Path) -> Outcome<Access> {
+fn read(variable: &str, file: &Path) -> Outcome<Access> {
     let text = std::fs::read_to_string(file).map_err(|error| {
         Failure::saying(format!(
-            "{VARIABLE} names {}, which cannot be read: {error}",
+            "{variable} names {}, which cannot be read: {error}",
             file.display()
         ))
     })?;
     serde_json::from_str(&text).map_err(|error| {
         Failure::saying(format!(
-            "{VARIABLE} names {}, which says nothing: {error}",
+            "{variable} names {}, which says nothing: {error}",
             file.display()
         ))
     })

@@ -16,7 +16,8 @@ use sandgate_shared::names;
 use sandgate_shared::render::{Installation as Names, WebhookEndpoint};
 use serde_json::{Value, json};
 
-use judged::{until_judged, within_patience};
+pub(crate) use judged::until_judged;
+use judged::within_patience;
 pub use layers::Layers;
 
 use crate::control_plane::ControlPlane;
@@ -296,7 +297,7 @@ impl Installation {
 
 /// What [`crate::identity::Identity::User`] may do: write all of Sandgate's kinds, so that only
 /// admission stands between.
-fn editors() -> [Value; 2] {
+pub(crate) fn editors() -> [Value; 2] {
     let api = "rbac.authorization.k8s.io";
     [
         json!({

@@ -30,6 +30,9 @@ enum Command {
         /// Port of the API server on 127.0.0.1; a free one is picked without it.
         #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
         port: Option<u16>,
+        /// Let a fake node play the kubelet, also where a real one could run.
+        #[arg(long)]
+        fake_node: bool,
     },
     /// Run all tests: quick ones, then those on a real API server.
     Test {
@@ -70,7 +73,11 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<()> {
     std::env::set_current_dir(tools::root()?).context("failed to enter the repository")?;
     match &arguments.command {
-        Command::Up { once, port } => wait_for(up::run(*once, *port)),
+        Command::Up {
+            once,
+            port,
+            fake_node,
+        } => wait_for(up::run(*once, *port, *fake_node)),
         Command::Test { long: false } => wait_for(test::run(false)),
         Command::Test { long: true } => {
             wait_for(test::run(true))?;

@@ -31,7 +31,7 @@ pub(super) async fn within_patience<T>(
 }
 
 /// Asks by dry run until a broken class is refused by our webhook and a sound one passes both.
-pub(super) async fn until_judged(client: &Client) -> Result<(), InstallationError> {
+pub(crate) async fn until_judged(client: &Client) -> Result<(), InstallationError> {
     let class = |image: &str| {
         json!({
             "apiVersion": format!("{}/{}", names::GROUP, names::VERSION),

@@ -1,5 +1,6 @@
 //! The story `cargo xtask up` tells, each part of it checked. Does I/O.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::{Write, stdout};
 use std::time::{Duration, Instant};
@@ -13,11 +14,14 @@ use sandgate_e2e::{Cluster, Failure, Outcome};
 use sandgate_shared::api::{ClaimPhase, SandboxClaim};
 use serde_json::json;
 
+use super::packets;
 use super::tree;
 
-const NAMESPACE: &str = "playground";
+pub(super) const NAMESPACE: &str = "playground";
 const CLAIM: &str = "alice";
 const CLASS_YAML: &str = include_str!("manifests/class.yaml");
+const CLASS_ON_NODE_YAML: &str = include_str!("manifests/class-on-node.yaml");
+const NEIGHBOURS_YAML: &str = include_str!("manifests/neighbours.yaml");
 const RUNTIME_YAML: &str = include_str!("manifests/runtime.yaml");
 const CLAIM_YAML: &str = include_str!("manifests/claim.yaml");
 
@@ -53,12 +57,31 @@ const BAD_WRITES: [BadWrite; 3] = [
     },
 ];
 
-/// Tells it, and fails at the first part that does not come true.
-pub async fn tell(cluster: &Cluster) -> Outcome {
+/// Where pods really run, and what the story then runs in them.
+pub struct OnNode {
+    /// Image of every pod of the story.
+    pub image: String,
+    /// An address beyond the cluster, `ip:port`.
+    pub outside: String,
+}
+
+/// Tells it, and fails at the first part that does not come true. Without a node that runs pods, the
+/// packets are left out.
+pub async fn tell(cluster: &Cluster, node: Option<&OnNode>) -> Outcome {
     make_namespace(cluster).await?;
     heading("A class, which says what a sandbox is, and a runtime that may have some")?;
-    apply(cluster, CLASS_YAML).await?;
+    let class = match node {
+        Some(node) => CLASS_ON_NODE_YAML.replace("IMAGE", &node.image),
+        None => CLASS_YAML.to_owned(),
+    };
+    apply(cluster, &class).await?;
     apply(cluster, RUNTIME_YAML).await?;
+    if let Some(node) = node {
+        heading(
+            "Pods around it: its agent's, another agent's, a Service it may reach, a neighbour",
+        )?;
+        apply(cluster, &NEIGHBOURS_YAML.replace("IMAGE", &node.image)).await?;
+    }
 
     heading("A claim, from plain YAML")?;
     say(indent(CLAIM_YAML))?;
@@ -78,6 +101,14 @@ pub async fn tell(cluster: &Cluster) -> Outcome {
                 "no {kind} was built for the claim"
             )));
         }
+    }
+
+    if let Some(node) = node {
+        let sandbox = addresses_of(&claim)
+            .into_values()
+            .next()
+            .unwrap_or_default();
+        packets::show(cluster, &sandbox, &node.outside).await?;
     }
 
     heading("Three writes that are refused")?;
@@ -181,18 +212,22 @@ fn stage_of(claim: &SandboxClaim) -> String {
 }
 
 fn bound_addresses(claim: &SandboxClaim) -> Option<String> {
-    let status = claim.status.as_ref()?;
-    let addresses = status
-        .addresses
-        .as_ref()
-        .filter(|addresses| !addresses.is_empty())?;
-    (status.phase == Some(ClaimPhase::Bound)).then(|| {
+    let addresses = addresses_of(claim);
+    let bound = claim.status.as_ref()?.phase == Some(ClaimPhase::Bound);
+    (bound && !addresses.is_empty()).then(|| {
         let lines: Vec<String> = addresses
             .iter()
             .map(|(port, address)| format!("  address  {port} → {address}"))
             .collect();
         lines.join("\n")
     })
+}
+
+fn addresses_of(claim: &SandboxClaim) -> BTreeMap<String, String> {
+    let status = claim.status.as_ref();
+    status
+        .and_then(|status| status.addresses.clone())
+        .unwrap_or_default()
 }
 
 async fn refuse(cluster: &Cluster, write: &BadWrite) -> Outcome {
@@ -215,7 +250,7 @@ async fn refuse(cluster: &Cluster, write: &BadWrite) -> Outcome {
     Ok(())
 }
 
-fn heading(text: &str) -> Outcome {
+pub(super) fn heading(text: &str) -> Outcome {
     say(format!("\n── {text}\n"))
 }
 
