@@ -1,17 +1,18 @@
 //! From what was gathered to the report. Pure.
 
+mod cells;
+
 use std::time::Duration;
 
-use super::destination::{Destination, Presence};
+use super::destination::Destination;
 use super::ending::{self, Watched};
 use super::evidence::{Evidence, Sighting};
-use super::facts::Protocol;
 use super::hardening::{self, Asked};
-use super::ingress::{self, Caller, Door};
+use super::ingress::{Caller, Door};
 use super::ledger::Ledger;
-use super::report::{Cell, Cluster, Counts, Ended, Hardened, Report, Tried, VERSION};
+use super::report::{Cluster, Counts, Ended, Hardened, Report, Tried, VERSION};
 use super::scenario::{Expected, Kind, Scenario};
-use super::verdict::{self, Verdict, Witness};
+use super::verdict::{Outcome, Witness};
 
 /// What was gathered in one scenario.
 #[derive(Clone, Debug)]
@@ -64,9 +65,9 @@ pub fn assemble(gathered: &Gathered) -> Report {
     let mut hardening = Vec::new();
     for trial in &gathered.trials {
         match trial.scenario.kind {
-            Kind::Ingress => cells.extend(ingress_cells(trial)),
+            Kind::Ingress => cells.extend(cells::ingress(trial)),
             Kind::Ending(_) => endings.push(ended(gathered, trial)),
-            _ => cells.extend(egress_cells(gathered, trial)),
+            _ => cells.extend(cells::egress(gathered, trial)),
         }
         hardening.extend(hardened(trial));
     }
@@ -151,133 +152,6 @@ fn witness(gathered: &Gathered, row: &Destination) -> Witness {
     Ok(())
 }
 
-fn egress_cells(gathered: &Gathered, trial: &Trial) -> Vec<Cell> {
-    let scenario = trial.scenario;
-    let dialled = gathered
-        .destinations
-        .iter()
-        .filter(|row| scenario.dials(row) || scenario.dials_for_ever(row));
-    dialled
-        .map(|row| {
-            let expected = scenario.expects(row);
-            let logged = row.logged;
-            let evidence = Evidence::gather(&trial.sandboxes, &row.label, logged, &gathered.ledger);
-            let mut verdict = match &row.target {
-                Err(absent) if row.presence == Presence::Perhaps => Verdict::absent(absent),
-                Err(missing) => verdict::judge(
-                    expected,
-                    row.presence,
-                    &Evidence::default(),
-                    Some(missing),
-                    &Ok(()),
-                ),
-                Ok(_) => verdict::judge(
-                    expected,
-                    row.presence,
-                    &evidence,
-                    trial.trouble.as_deref(),
-                    &witness(gathered, row),
-                ),
-            };
-            if verdict.reason.is_none() {
-                verdict.reason = row.undefined.map(str::to_owned);
-            }
-            Cell {
-                scenario: scenario.id.to_owned(),
-                from: "sandbox".to_owned(),
-                destination: row.label.clone(),
-                to: row.to.clone(),
-                via: row.via,
-                protocol: row.protocol,
-                family: row.family,
-                target: row.target.clone().ok(),
-                expected,
-                measured: verdict.measured,
-                outcome: verdict.outcome,
-                reason: verdict.reason,
-                evidence,
-            }
-        })
-        .collect()
-}
-
-fn ingress_cells(trial: &Trial) -> Vec<Cell> {
-    let own = trial
-        .callers
-        .iter()
-        .find(|(caller, _)| *caller == Caller::OwnRuntime);
-    let own = own.map(|(_, sighting)| sighting);
-    let nobody = Sighting::default();
-    let sandbox = trial.sandboxes.first().unwrap_or(&nobody);
-    let mut cells = Vec::new();
-    for (caller, sighting) in &trial.callers {
-        for door in &trial.doors {
-            let expected = caller.expects(door);
-            let evidence = Evidence::gather(
-                std::slice::from_ref(sighting),
-                &door.label,
-                false,
-                &Ledger::default(),
-            );
-            let verdict = verdict::judge(
-                expected,
-                Presence::Always,
-                &evidence,
-                trial.trouble.as_deref(),
-                &ingress::witness(*caller, door, own, sandbox),
-            );
-            cells.push(Cell {
-                scenario: trial.scenario.id.to_owned(),
-                from: caller.title().to_owned(),
-                destination: door.label.clone(),
-                to: door.to.to_owned(),
-                via: door.via,
-                protocol: Protocol::Tcp,
-                family: door.family,
-                target: Some(format!("tcp:{}", door.socket)),
-                expected,
-                measured: verdict.measured,
-                outcome: verdict.outcome,
-                reason: verdict.reason,
-                evidence,
-            });
-        }
-    }
-    if cells.is_empty() {
-        cells.push(no_ingress(trial));
-    }
-    cells
-}
-
-/// What stands for a matrix that could not even be begun.
-fn no_ingress(trial: &Trial) -> Cell {
-    let trouble = trial.trouble.as_deref().unwrap_or("nobody dialled");
-    let expected = Expected::Open;
-    let evidence = Evidence::default();
-    let verdict = verdict::judge(
-        expected,
-        Presence::Always,
-        &evidence,
-        Some(trouble),
-        &Ok(()),
-    );
-    Cell {
-        scenario: trial.scenario.id.to_owned(),
-        from: Caller::OwnRuntime.title().to_owned(),
-        destination: "class-pod".to_owned(),
-        to: "class port".to_owned(),
-        via: super::destination::Via::PodIp,
-        protocol: Protocol::Tcp,
-        family: super::facts::Family::IPv4,
-        target: None,
-        expected,
-        measured: verdict.measured,
-        outcome: verdict.outcome,
-        reason: verdict.reason,
-        evidence,
-    }
-}
-
 fn ended(gathered: &Gathered, trial: &Trial) -> Ended {
     let (Kind::Ending(how), Some(sighting)) = (trial.scenario.kind, trial.sandboxes.first()) else {
         let trouble = trial.trouble.as_deref().unwrap_or("no sandbox was made");
@@ -293,9 +167,9 @@ fn ended(gathered: &Gathered, trial: &Trial) -> Ended {
         |row| witness(gathered, row),
     );
     if let Some(trouble) = &trial.trouble
-        && ended.outcome != verdict::Outcome::Leak
+        && ended.outcome != Outcome::Leak
     {
-        ended.outcome = verdict::Outcome::Unmeasured;
+        ended.outcome = Outcome::Unmeasured;
         ended.reason = Some(trouble.clone());
     }
     ended

@@ -1,5 +1,7 @@
 //! The namespaces of a run, what is made in them, and their end. Does I/O.
 
+mod waits;
+
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::time::Duration;
@@ -8,7 +10,7 @@ use k8s_openapi::api::core::v1::{Namespace, Pod, Service, ServiceAccount};
 use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::core::NamespaceResourceScope;
 use kube::{Api, Client, Resource, ResourceExt};
-use sandgate_shared::api::{ClaimPhase, SandboxClaim};
+use sandgate_shared::api::SandboxClaim;
 use sandgate_shared::names;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -185,95 +187,6 @@ impl Stage {
     ) -> Result<(), Trouble> {
         self.make(namespace, &class.class()).await?;
         self.make(namespace, &class.claim(runtime)).await.map(drop)
-    }
-
-    /// Waits until a pod is as `holds` says.
-    pub async fn pod_becomes(
-        &self,
-        namespace: &str,
-        name: &str,
-        wanted: &'static str,
-        mut holds: impl FnMut(&Pod) -> bool,
-    ) -> Result<Pod, Trouble> {
-        let mut last = "it does not exist".to_owned();
-        let pods: Api<Pod> = self.api(namespace);
-        let found = follow(pods, name, PATIENCE, |pod| {
-            let pod = pod?;
-            last = pods::state(pod);
-            if let Some(trouble) = pods::hopeless(pod, &self.image) {
-                return Some(Err(trouble));
-            }
-            holds(pod).then(|| Ok(pod.clone()))
-        });
-        found.await.unwrap_or_else(|| {
-            Err(Trouble::PodStuck {
-                pod: name.to_owned(),
-                wanted,
-                seconds: PATIENCE.as_secs(),
-                message: last,
-            })
-        })
-    }
-
-    /// Waits until a claim is Bound, and returns its sandbox's pod.
-    pub async fn bound(&self, namespace: &str, name: &str) -> Result<Pod, Trouble> {
-        self.claim_becomes(namespace, name, ClaimPhase::Bound)
-            .await?;
-        self.pod_of(namespace, name).await
-    }
-
-    /// Waits until a claim reaches this phase. Another final one, or an image that will not come,
-    /// ends the wait.
-    pub async fn claim_becomes(
-        &self,
-        namespace: &str,
-        name: &str,
-        wanted: ClaimPhase,
-    ) -> Result<(), Trouble> {
-        let mut last = "Sandgate has not reported on it".to_owned();
-        let claims: Api<SandboxClaim> = self.api(namespace);
-        let found = follow(claims, name, PATIENCE, |claim| {
-            let status = claim?.status.as_ref()?;
-            let conditions = status.conditions.as_deref().unwrap_or_default();
-            let ready = conditions.iter().find(|found| found.type_ == "Ready");
-            let reason = ready.map_or("", |ready| &ready.reason);
-            if let Some(ready) = ready {
-                last = format!("{reason}: {}", ready.message);
-            }
-            if status.phase == Some(wanted) {
-                return Some(Ok(()));
-            }
-            let hopeless = status.phase == Some(ClaimPhase::Failed)
-                || reason == sandgate_shared::reason::IMAGE_PULL_FAILED;
-            hopeless.then_some(Err(()))
-        });
-        match found.await {
-            Some(Ok(())) => Ok(()),
-            Some(Err(())) | None => Err(Trouble::ClaimStuck {
-                claim: name.to_owned(),
-                wanted: wanted.as_str(),
-                message: last,
-            }),
-        }
-    }
-
-    /// The pod of a claim's sandbox, the youngest if there are several.
-    pub async fn pod_of(&self, namespace: &str, claim: &str) -> Result<Pod, Trouble> {
-        let pods: Api<Pod> = self.api(namespace);
-        let of_claim = ListParams::default().labels(&format!("{}={claim}", names::LABEL_CLAIM));
-        let found = pods.list(&of_claim).await;
-        let found = found.map_err(|error| Trouble::of("list pods", error))?;
-        let living = found
-            .items
-            .into_iter()
-            .filter(|pod| pod.metadata.deletion_timestamp.is_none());
-        living
-            .max_by_key(|pod| pod.metadata.creation_timestamp.clone())
-            .ok_or_else(|| Trouble::ClaimStuck {
-                claim: claim.to_owned(),
-                wanted: "a claim with a pod",
-                message: "it has none".to_owned(),
-            })
     }
 
     /// Where a claim's sandbox is.

@@ -5,9 +5,10 @@ use sandgate_probe::tally::Tally;
 use super::*;
 use crate::isolation::destination::{destinations, tests::facts};
 use crate::isolation::ingress::{LOOPBACK, doors};
+use crate::isolation::report::Cell;
 use crate::isolation::scenario::scenario;
 use crate::isolation::scene::asked;
-use crate::isolation::verdict::{Measured, Outcome};
+use crate::isolation::verdict::Measured;
 
 const PERIOD_US: u64 = 4_000_000;
 

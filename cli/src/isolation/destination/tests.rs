@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::isolation::facts::Node;
+use crate::isolation::facts::{Addresses, Facts, Node, Peer};
 
 pub fn peer(number: u8, six: bool) -> Peer {
     let (pod, service) = (format!("10.244.0.{number}"), format!("10.96.0.{number}"));
