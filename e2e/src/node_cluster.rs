@@ -2,7 +2,7 @@
 //! I/O.
 
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use sandgate_shared::render::Installation as Names;
@@ -16,9 +16,6 @@ use crate::manifests;
 use crate::progress::Step;
 use crate::real_node::{self, RealNode};
 
-/// Names the archive of our image; `cargo xtask` sets it.
-pub const IMAGE_VARIABLE: &str = "SANDGATE_IMAGE";
-
 /// How long Helm may wait for both replicas.
 const INSTALLED_WITHIN: Duration = Duration::from_secs(90);
 
@@ -27,8 +24,6 @@ const INSTALLED_WITHIN: Duration = Duration::from_secs(90);
 pub struct Options {
     /// Of the node.
     pub node: real_node::Options,
-    /// The archive of our image; the one [`IMAGE_VARIABLE`] names if `None`.
-    pub image: Option<PathBuf>,
     /// Values of the chart that are set beside those every test needs.
     pub values: Value,
 }
@@ -56,17 +51,12 @@ impl NodeCluster {
     /// Starts a node, brings the image onto it, installs the chart, and waits until a write is judged by
     /// a webhook in a pod. What is missing is built, which is told on standard error.
     pub async fn start(options: Options) -> Outcome<Self> {
-        let archive = match options.image {
-            Some(archive) => archive,
-            None => image()?,
-        };
         let helm = tokio::task::spawn_blocking(Helm::ensure).await??;
         let step =
             Step::begin("starting a real node: API server, kubelet, containerd, DNS, enforcer");
         let node = Box::pin(RealNode::start(options.node)).await?;
         step.done();
         let step = Step::begin("installing Sandgate: our image, our chart, by Helm");
-        node.import(&archive).await?;
         let access = Access {
             kubeconfig: node.plane().kubeconfig(),
             folder: node.plane().folder().to_owned(),
@@ -127,19 +117,6 @@ pub fn values(further: &Value) -> Value {
 /// The image that pods of tests run, too: it holds the probe.
 pub fn image_name() -> String {
     format!("sandgate.local/sandgate:{}", env!("CARGO_PKG_VERSION"))
-}
-
-fn image() -> Outcome<PathBuf> {
-    match std::env::var_os(IMAGE_VARIABLE).map(PathBuf::from) {
-        Some(archive) if Path::is_file(&archive) => Ok(archive),
-        Some(archive) => Err(Failure::saying(format!(
-            "{IMAGE_VARIABLE} names {}, which does not exist",
-            archive.display()
-        ))),
-        None => Err(Failure::saying(format!(
-            "there is no image: build it with `cargo xtask image` and name it in {IMAGE_VARIABLE}, or run `cargo xtask test`, which does"
-        ))),
-    }
 }
 
 /// Helm says that something was not ready; the pods say why.

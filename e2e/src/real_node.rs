@@ -39,7 +39,7 @@ pub use kubelet::NODE;
 pub use machine::MachineError;
 pub use network::{GATEWAY, METADATA, NODE_ADDRESS, NetworkError, OUTSIDE};
 pub use outside::{Outside, TCP_PORTS, UDP_PORTS};
-pub use probe::NoProbe;
+pub use probe::{IMAGE_VARIABLE, ProbeError, image};
 pub use seclusion::Leak;
 pub use support::{Unsupported, supported};
 pub use tools::ToolError;
@@ -124,7 +124,7 @@ pub enum RealNodeError {
     },
     /// The program that stands in for workloads is not there.
     #[error(transparent)]
-    Probe(#[from] NoProbe),
+    Probe(#[from] ProbeError),
     /// A thread that did something for us is gone.
     #[error("a thread that worked for the node is gone")]
     Background(#[from] io::Error),
@@ -137,6 +137,9 @@ pub struct Options {
     pub control_plane: control_plane::Options,
     /// Whether the enforcer also judges what pods send to the node itself. Kubernetes leaves that open.
     pub guard_node: bool,
+    /// The archive of our image, brought onto the node as it starts; the one [`IMAGE_VARIABLE`] names if
+    /// `None`. The program that stands in for workloads is taken out of it.
+    pub image: Option<PathBuf>,
     /// From where pods get addresses: a few only, and they are used again soon.
     pub pods: String,
 }
@@ -146,6 +149,7 @@ impl Default for Options {
         Self {
             control_plane: control_plane::Options::default(),
             guard_node: true,
+            image: None,
             pods: "10.244.0.0/24".to_owned(),
         }
     }
@@ -179,9 +183,12 @@ impl RealNode {
     /// Starts one and waits until pods run on it, find each other by name and are judged. Binaries that
     /// are missing are built, which is told on standard error.
     pub async fn start(options: Options) -> Result<Self, RealNodeError> {
-        let (binaries, node_binaries, probe) = in_background(|| {
+        let archive = options.image.clone().map_or_else(image, Ok)?;
+        let ours = archive.clone();
+        let (binaries, node_binaries, probe) = in_background(move || {
             supported()?;
-            Ok((Binaries::ensure()?, NodeBinaries::ensure()?, probe::find()?))
+            let probe = probe::within(&ours)?;
+            Ok((Binaries::ensure()?, NodeBinaries::ensure()?, probe))
         })
         .await?;
         let network = Network::make()?;
@@ -216,11 +223,11 @@ impl RealNode {
             programs,
             options,
         };
-        Box::pin(node.come_up(probe)).await?;
+        Box::pin(node.come_up(probe, archive)).await?;
         Ok(node)
     }
 
-    async fn come_up(&mut self, probe: PathBuf) -> Result<(), RealNodeError> {
+    async fn come_up(&mut self, probe: PathBuf, ours: PathBuf) -> Result<(), RealNodeError> {
         self.network
             .judge(&self.options.pods, self.options.guard_node)?;
         let binaries = self.binaries.clone();
@@ -246,6 +253,7 @@ impl RealNode {
             let machine = &*machine;
             let imports = archives
                 .iter()
+                .chain([&ours])
                 .map(|archive| containerd::import(machine, ctr, archive));
             Ok(futures::future::try_join_all(imports).await.map(drop)?)
         };
