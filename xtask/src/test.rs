@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
+use sandgate_e2e::helm::Helm;
 use sandgate_e2e::own_binaries::{self, OwnBinaries};
 use sandgate_e2e::progress::seconds;
 use sandgate_e2e::{Options, OwnCluster, cluster};
@@ -52,6 +53,8 @@ pub async fn run(long: bool) -> anyhow::Result<()> {
 /// Runs tiers one after the other on one cluster, which ends with them.
 async fn on_a_cluster(tiers: &[Tier]) -> anyhow::Result<Vec<Outcome>> {
     let began = Instant::now();
+    // Built here: within a test it would take longer than a test may.
+    drop(tokio::task::spawn_blocking(Helm::ensure).await??);
     let folder = tools::binaries()?;
     let mut options = Options::default();
     options.installation.own = Some(OwnBinaries::within(&folder)?);

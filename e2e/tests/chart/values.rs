@@ -214,8 +214,8 @@ async fn the_operators_own_policy_lets_in_api_servers_and_those_who_read_metrics
     assert_eq!(
         policy["ingress"],
         json!([
-            {"ports": [{"port": "webhook"}]},
-            {"from": readers, "ports": [{"port": "webhook-health"}, {"port": "control-health"}]},
+            {"ports": [{"port": 9443}]},
+            {"from": readers, "ports": [{"port": 8081}, {"port": 8082}]},
         ])
     );
     let deployment = rendered.one("Deployment", RELEASE)?;
