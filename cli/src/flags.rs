@@ -87,7 +87,7 @@ impl Isolation {
     pub fn order(&self) -> Order {
         let possible = SCENARIOS
             .iter()
-            .filter(|scenario| scenario.needs().is_none());
+            .filter(|scenario| !scenario.needs_the_node());
         let wanted = |scenario: &&Scenario| {
             self.only.is_empty() || self.only.iter().any(|only| only.id == scenario.id)
         };
@@ -110,7 +110,7 @@ impl Isolation {
 fn scenarios() -> impl clap::builder::TypedValueParser<Value = &'static Scenario> {
     let possible = SCENARIOS
         .iter()
-        .filter(|scenario| scenario.needs().is_none());
+        .filter(|scenario| !scenario.needs_the_node());
     PossibleValuesParser::new(possible.map(|scenario| scenario.id))
         .try_map(|id| scenario(&id).ok_or("no such scenario"))
 }

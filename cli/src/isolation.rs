@@ -43,6 +43,7 @@ use std::time::{Duration, Instant, SystemTime};
 use futures::future::join_all;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
+use sandgate_probe::line::Contact;
 
 use assemble::{Gathered, Trial, assemble, unenforced};
 use disturb::Disturb;
@@ -126,7 +127,7 @@ async fn measure(
 ) -> Result<Report, Trouble> {
     let began = (Instant::now(), now());
     let Nodes { near, far, cluster } = nodes;
-    let heard = outside_log(disturb).await?;
+    let heard = heard_outside(disturb).await?;
     let outside = (order.outside.clone(), heard.is_some());
     tell("setting up receivers and another sandbox");
     let scene = Scene::set(stage, near, far, outside, order.period).await?;
@@ -136,8 +137,8 @@ async fn measure(
     tell("the unpoliced pod dials everything again");
     let after = scene.witness("witness-after").await?;
     scene.settle(&after).await;
-    if let Some(lines) = outside_log(disturb).await? {
-        scene.receivers.take_in(&lines);
+    if let Some(contacts) = heard_outside(disturb).await? {
+        scene.receivers.take_in(&contacts);
     }
     let gathered = Gathered {
         began: began.1,
@@ -200,7 +201,7 @@ async fn try_all(
     trials
 }
 
-async fn outside_log(disturb: &dyn Disturb) -> Result<Option<Vec<String>>, Trouble> {
+async fn heard_outside(disturb: &dyn Disturb) -> Result<Option<Vec<Contact>>, Trouble> {
     let heard = disturb.heard_outside().await;
     heard.map_err(|message| Trouble::Undisturbed {
         what: "read what was heard outside".to_owned(),

@@ -4,6 +4,8 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use sandgate_probe::line::Contact;
+
 /// Something done to the node that sandboxes run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -13,10 +15,6 @@ pub enum Action {
     RestartContainerd,
     /// Restart the kubelet; it is done once the node is Ready again.
     RestartKubelet,
-    /// Leave the node only [`FEW`] addresses for new pods, so that pods soon take over others'.
-    NarrowAddresses,
-    /// Undo that.
-    WidenAddresses,
 }
 
 impl Action {
@@ -26,14 +24,9 @@ impl Action {
             Self::RestartEnforcer => "restart the network plugin's enforcer",
             Self::RestartContainerd => "restart the container runtime",
             Self::RestartKubelet => "restart the kubelet",
-            Self::NarrowAddresses => "leave the node few addresses",
-            Self::WidenAddresses => "give the node its addresses back",
         }
     }
 }
-
-/// How many addresses [`Action::NarrowAddresses`] leaves.
-pub const FEW: usize = 4;
 
 /// What an action ends with; the text of a failure is one sentence.
 pub type Done<'a, T = ()> = Pin<Box<dyn Future<Output = Result<T, String>> + Send + 'a>>;
@@ -46,9 +39,11 @@ pub trait Disturb: Send + Sync {
     /// Does it.
     fn act(&self, action: Action) -> Done<'_>;
 
-    /// What probes outside the cluster logged so far (lines of `sandgate-probe serve`); `None` if
-    /// there are none that could.
-    fn heard_outside(&self) -> Done<'_, Option<Vec<String>>>;
+    /// How many addresses the node has for pods, if so few that they are used again soon.
+    fn addresses(&self) -> Option<usize>;
+
+    /// Who came to probes outside the cluster so far; `None` if there are none.
+    fn heard_outside(&self) -> Done<'_, Option<Vec<Contact>>>;
 }
 
 /// No power over the node at all.
@@ -64,7 +59,11 @@ impl Disturb for NoPower {
         Box::pin(async { Err("nobody here owns the node".to_owned()) })
     }
 
-    fn heard_outside(&self) -> Done<'_, Option<Vec<String>>> {
+    fn addresses(&self) -> Option<usize> {
+        None
+    }
+
+    fn heard_outside(&self) -> Done<'_, Option<Vec<Contact>>> {
         Box::pin(async { Ok(None) })
     }
 }

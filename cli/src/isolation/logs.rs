@@ -7,13 +7,13 @@ use futures::{AsyncBufReadExt, TryStreamExt};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::LogParams;
-use sandgate_probe::line::Line;
+use sandgate_probe::line::{Contact, Line};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::evidence::Sighting;
 use super::ledger::Ledger;
-use super::trouble::Trouble;
+use super::trouble::{Trouble, said};
 
 /// How long is waited before a log that broke off is asked for again: nothing says when a kubelet is
 /// back.
@@ -40,7 +40,7 @@ pub async fn listen(
             match read.await {
                 Ok(true) => return,
                 Ok(false) => {}
-                Err(error) => trouble = Some(error.to_string()),
+                Err(error) => trouble = Some(said(&error)),
             }
             tokio::time::sleep(AGAIN).await;
         }
@@ -152,11 +152,13 @@ impl Receivers {
         }));
     }
 
-    /// Takes in lines that came another way.
-    pub fn take_in(&self, lines: &[String]) {
-        for line in lines {
-            enter(&self.ledger, line);
-        }
+    /// Takes in what was heard another way.
+    pub fn take_in(&self, contacts: &[Contact]) {
+        self.ledger.send_modify(|ledger| {
+            for contact in contacts {
+                ledger.enter(contact);
+            }
+        });
     }
 
     /// Waits until something of this sender has arrived for this label.

@@ -177,13 +177,9 @@ pub fn scenario(id: &str) -> Option<&'static Scenario> {
 }
 
 impl Scenario {
-    /// What must be done to the node for it; `None` if nothing.
-    pub fn needs(&self) -> Option<Action> {
-        match self.kind {
-            Kind::Disturbed(action) => Some(action),
-            Kind::AddressReuse => Some(Action::NarrowAddresses),
-            _ => None,
-        }
+    /// Whether only a node's owner can carry it out.
+    pub fn needs_the_node(&self) -> bool {
+        matches!(self.kind, Kind::Disturbed(_) | Kind::AddressReuse)
     }
 
     /// Whether the root filesystem of its sandboxes is read-only.

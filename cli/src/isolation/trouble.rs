@@ -121,22 +121,21 @@ impl Trouble {
     /// What a failed request means; `what` reads "create namespace x".
     pub fn of(what: impl Into<String>, error: kube::Error) -> Self {
         let what = what.into();
+        let message = said(&error);
         match error {
             kube::Error::Api(status) if status.code == 403 && !is_admission(&status) => {
-                Self::MayNot {
-                    what,
-                    message: status.message.clone(),
-                }
+                Self::MayNot { what, message }
             }
-            kube::Error::Api(status) => Self::Refused {
-                what,
-                message: status.message.clone(),
-            },
-            other => Self::Refused {
-                what,
-                message: chain(&other),
-            },
+            _ => Self::Refused { what, message },
         }
+    }
+}
+
+/// What the API server said, or what happened to the connection to it.
+pub fn said(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        other => chain(other),
     }
 }
 

@@ -72,7 +72,7 @@ fn a_sandbox_that_dials_for_ever_dials_only_what_is_heard_at_the_other_end() {
 fn only_a_nodes_owner_can_disturb_it() {
     let needing = SCENARIOS
         .iter()
-        .filter(|scenario| scenario.needs().is_some());
+        .filter(|scenario| scenario.needs_the_node());
     let needing: Vec<&str> = needing.map(|scenario| scenario.id).collect();
     assert_eq!(
         needing,

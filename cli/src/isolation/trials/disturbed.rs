@@ -1,10 +1,11 @@
 //! Sandboxes on a node that is disturbed, by whoever owns it. Does I/O.
 
-use futures::future::join_all;
+use futures::future::try_join_all;
 
 use super::Notes;
 use crate::isolation::arguments::PROBE;
-use crate::isolation::disturb::{Action, Disturb, FEW};
+use crate::isolation::disturb::{Action, Disturb};
+use crate::isolation::facts::Addresses;
 use crate::isolation::logs::Endless;
 use crate::isolation::pods;
 use crate::isolation::scenario::Scenario;
@@ -65,47 +66,69 @@ pub(super) async fn disturb(
     trouble
 }
 
-/// Starts sandboxes on addresses that finished pods had. The node gets its addresses back whatever
-/// happens.
+/// How many sandboxes start on addresses that finished pods had.
+const HEIRS: usize = 4;
+/// How many pods finish at the same time.
+const BATCH: usize = 10;
+
+/// Lets pods finish until addresses are used a second time, and then starts sandboxes.
 pub(super) async fn reuse(
     scene: &Scene<'_>,
     scenario: &Scenario,
     disturb: &dyn Disturb,
     notes: &mut Notes,
 ) -> Result<(), Trouble> {
-    act(disturb, Action::NarrowAddresses).await?;
-    let reused = reuse_addresses(scene, scenario, notes).await;
-    act(disturb, Action::WidenAddresses).await?;
-    reused
+    let addresses = disturb.addresses().unwrap_or_default();
+    let finished = finish(scene, addresses).await?;
+    let names = super::fresh::start(scene, scenario, HEIRS).await?;
+    let mut heirs = 0;
+    for name in &names {
+        let pod = scene.stage.bound(&scene.stage.sandboxes, name).await?;
+        let address = pods::addresses(&pod);
+        heirs += usize::from(finished.iter().any(|(_, had)| had.any_of(&address)));
+    }
+    let heard = super::fresh::hear(scene, &names, notes).await;
+    let gone = finished
+        .iter()
+        .map(|(name, _)| scene.stage.kill(&scene.stage.sandboxes, name));
+    try_join_all(gone).await?;
+    if heirs == 0 {
+        return Err(Trouble::Undisturbed {
+            what: "have an address used again".to_owned(),
+            message: format!("{HEIRS} sandboxes got none that a finished pod had"),
+        });
+    }
+    heard
 }
 
-async fn reuse_addresses(
-    scene: &Scene<'_>,
-    scenario: &Scenario,
-    notes: &mut Notes,
-) -> Result<(), Trouble> {
+/// Pods that have finished, with the addresses they had: so many that the next pods get theirs.
+async fn finish(scene: &Scene<'_>, addresses: usize) -> Result<Vec<(String, Addresses)>, Trouble> {
     let stage = scene.stage;
     let namespace = &stage.sandboxes;
-    let finished: Vec<String> = (1..=FEW).map(|index| format!("finished-{index}")).collect();
-    for name in &finished {
-        // It says what its container sees, and ends.
-        let command = vec![PROBE.to_owned(), "hardening".to_owned()];
-        let labels = std::collections::BTreeMap::new();
-        stage
-            .make_pod(namespace, name, labels, command, &stage.node, false)
-            .await?;
+    let mut finished: Vec<(String, Addresses)> = Vec::new();
+    while finished.len() < addresses {
+        let names = (1..=BATCH).map(|index| format!("finished-{}", finished.len() + index));
+        let ended = names.map(|name| async move {
+            // It says what its container sees, and ends.
+            let command = vec![PROBE.to_owned(), "hardening".to_owned()];
+            let labels = std::collections::BTreeMap::new();
+            stage
+                .make_pod(namespace, &name, labels, command, &stage.node, false)
+                .await?;
+            let pod = stage.pod_becomes(namespace, &name, "finished", pods::succeeded);
+            let had = pods::addresses(&pod.await?);
+            Ok::<_, Trouble>((name, had))
+        });
+        let ended = try_join_all(ended).await?;
+        let again = ended
+            .iter()
+            .any(|(_, now)| finished.iter().any(|(_, before)| before.any_of(now)));
+        finished.extend(ended);
+        if again {
+            break;
+        }
     }
-    for name in &finished {
-        stage
-            .pod_becomes(namespace, name, "finished", pods::succeeded)
-            .await?;
-    }
-    let played = super::fresh::many(scene, scenario, FEW, notes).await;
-    let gone = finished.iter().map(|name| stage.kill(namespace, name));
-    for gone in join_all(gone).await {
-        gone?;
-    }
-    played
+    Ok(finished)
 }
 
 async fn act(disturb: &dyn Disturb, action: Action) -> Result<(), Trouble> {

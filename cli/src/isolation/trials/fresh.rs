@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use futures::StreamExt;
-use futures::future::try_join_all;
+use futures::future::{join_all, try_join_all};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use kube::runtime::{WatchStreamExt, watcher};
@@ -51,6 +51,16 @@ pub(super) async fn many(
     count: usize,
     notes: &mut Notes,
 ) -> Result<(), Trouble> {
+    let names = start(scene, scenario, count).await?;
+    hear(scene, &names, notes).await
+}
+
+/// Starts many sandboxes at once; returns their claims.
+pub(super) async fn start(
+    scene: &Scene<'_>,
+    scenario: &Scenario,
+    count: usize,
+) -> Result<Vec<String>, Trouble> {
     let names: Vec<String> = (1..=count)
         .map(|index| format!("{}-{index}", scenario.id))
         .collect();
@@ -62,17 +72,26 @@ pub(super) async fn many(
     });
     let parts: Vec<Part<'_>> = parts.collect();
     try_join_all(parts.iter().map(|part| scene.claim(part))).await?;
-    let heard = futures::future::join_all(names.iter().map(|name| scene.hear(name))).await;
+    Ok(names)
+}
+
+/// Hears what the sandboxes of these claims have to say, and dismisses them.
+pub(super) async fn hear(
+    scene: &Scene<'_>,
+    names: &[String],
+    notes: &mut Notes,
+) -> Result<(), Trouble> {
     let mut trouble = Ok(());
-    for heard in heard {
+    for heard in join_all(names.iter().map(|name| scene.hear(name))).await {
         match heard {
             Ok((_, sighting)) => notes.sandboxes.push(sighting),
             Err(error) => trouble = Err(error),
         }
     }
+    let namespace = &scene.stage.sandboxes;
     let dismissed = names
         .iter()
-        .map(|name| scene.stage.dismiss(&scene.stage.sandboxes, name));
+        .map(|name| scene.stage.dismiss(namespace, name));
     try_join_all(dismissed).await?;
     trouble
 }
