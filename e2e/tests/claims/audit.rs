@@ -94,6 +94,11 @@ impl Request {
         writes && !self.dry_run() && self.code() < 300
     }
 
+    /// What a deletion says the object has to be.
+    pub fn precondition(&self, field: &str) -> &str {
+        self.text(&format!("/requestObject/preconditions/{field}"))
+    }
+
     /// resourceVersion of the object it returned.
     pub fn version(&self) -> &str {
         self.text("/responseObject/metadata/resourceVersion")

@@ -2,10 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use rstest::rstest;
+use sandgate_e2e::fake_node::STAGE_LABEL;
 use sandgate_e2e::{Outcome, Stage};
+use sandgate_shared::api::SandboxClaim;
 use serde_json::{Value, json};
 
 use crate::audit::{self, Request};
@@ -47,6 +50,54 @@ async fn the_baseline_policy_stands_again_within_a_second(#[case] edit: Option<V
         })
         .await?;
     assert!(began.elapsed() < AT_ONCE, "took {:?}", began.elapsed());
+    Ok(())
+}
+
+// Proves: O-037, O-002
+#[rstest]
+#[case::opened(Some(json!({ "spec": { "egress": [{}] } })), "update")]
+#[case::deleted(None, "create")]
+#[tokio::test]
+async fn the_baseline_policy_stands_again_within_a_second_for_a_pod_whose_claim_is_gone(
+    #[case] edit: Option<Value>,
+    #[case] verb: &str,
+) -> Outcome {
+    let scene = Scene::shared("left-behind").await?;
+    scene.claims("gone", Stage::Lingering).await?;
+    scene.bound("gone").await?;
+    let pod = scene.names::<Pod>().await?.remove(0);
+    let before = audit::of_controller(&scene).await?.len();
+    let how = DeleteParams::default();
+    scene.api::<SandboxClaim>().delete("gone", &how).await?;
+    scene.vanishes::<SandboxClaim>("gone").await?;
+    scene.vanishes::<NetworkPolicy>("gone-sandbox").await?;
+    scene
+        .becomes(&pod, "is terminating", |pod: &Pod| {
+            pod.metadata.deletion_timestamp.is_some()
+        })
+        .await?;
+
+    let name = "sandgate-baseline";
+    let stood: NetworkPolicy = scene.api().get(name).await?;
+    let began = Instant::now();
+    match edit {
+        Some(edit) => scene.merge::<NetworkPolicy>(name, edit).await?,
+        None => drop(scene.api::<NetworkPolicy>().delete(name, &how).await?),
+    }
+    scene
+        .becomes(name, "stands as before", |policy: &NetworkPolicy| {
+            policy.metadata.resource_version != stood.metadata.resource_version
+                && policy.spec == stood.spec
+        })
+        .await?;
+    assert!(began.elapsed() < AT_ONCE, "took {:?}", began.elapsed());
+    // And that is all that was written since the claim began to go.
+    let asked = audit::of_controller(&scene).await?;
+    let writes = asked.iter().skip(before).filter(|it| it.wrote());
+    let writes: Vec<String> = writes.map(Request::sentence).collect();
+    assert_eq!(writes, [format!("{verb} networkpolicies {name}")]);
+    let end = json!({ "metadata": { "labels": { STAGE_LABEL: Stage::Ready.label() } } });
+    scene.merge::<Pod>(&pod, end).await?;
     Ok(())
 }
 

@@ -16,12 +16,13 @@ use crate::scene::{Scene, condition};
 /// How soon a policy follows a Service (O-039).
 const SOON: Duration = Duration::from_secs(5);
 
-fn allowing(services: &Value, dns: bool) -> Value {
+/// Fields of a class that allows these Services, and DNS or not.
+pub fn allowing(services: &Value, dns: bool) -> Value {
     json!({ "egress": { "allowedServices": services, "dns": dns } })
 }
 
 /// One rule, as the policy of a claim states it.
-fn rule(namespace: &str, app: &str, ports: &[Value]) -> Value {
+pub fn rule(namespace: &str, app: &str, ports: &[Value]) -> Value {
     let ports = ports
         .iter()
         .map(|port| json!({ "port": port, "protocol": "TCP" }));
@@ -37,7 +38,7 @@ fn rule(namespace: &str, app: &str, ports: &[Value]) -> Value {
 }
 
 /// Waits until the egress rules of the claim's policy are exactly these; nothing at all is `null`.
-async fn opens(scene: &Scene, claim: &str, rules: &Value) -> Outcome {
+pub async fn opens(scene: &Scene, claim: &str, rules: &Value) -> Outcome {
     let sentence = format!("opens exactly {rules}");
     let began = Instant::now();
     let policy = format!("{claim}-sandbox");

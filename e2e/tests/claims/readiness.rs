@@ -27,7 +27,7 @@ async fn pod(scene: &Scene) -> Outcome<Pod> {
 )]
 #[case(Stage::CrashLoop, "CrashLoopBackOff", "exit code 1")]
 #[case(Stage::OutOfMemory, "OOMKilled", "resources.limits.memory")]
-#[case(Stage::ConfigError, "CreateContainerConfigError", "cannot be created")]
+#[case(Stage::ConfigError, "CreateContainerConfigError", "cannot be started")]
 #[case(Stage::NeverReady, "SandboxStarting", "has not reported ready")]
 #[tokio::test]
 async fn a_pod_that_does_not_start_keeps_its_claim_pending_with_the_cause(

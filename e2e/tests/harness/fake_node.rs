@@ -111,6 +111,15 @@ async fn a_fake_node_leads_each_pod_through_the_stage_its_image_names() -> Outco
             |pod: &Pod| !is_ready(pod) && container(pod).is_some(),
         )
         .await?;
+    namespace
+        .becomes(name(Stage::Evicted), "was evicted", |pod: &Pod| {
+            let status = pod.status.as_ref();
+            status.is_some_and(|status| {
+                status.phase.as_deref() == Some("Failed")
+                    && status.reason.as_deref() == Some("Evicted")
+            })
+        })
+        .await?;
     relabel(&namespace, name(Stage::LostReadiness), Stage::Ready).await?;
     namespace
         .becomes(name(Stage::LostReadiness), "recovers", is_ready)
