@@ -33,9 +33,6 @@ pub type Done<'a, T = ()> = Pin<Box<dyn Future<Output = Result<T, String>> + Sen
 
 /// Power over the node. [`NoPower`] is what a cluster's user has.
 pub trait Disturb: Send + Sync {
-    /// Whether it can do this.
-    fn offers(&self, action: Action) -> bool;
-
     /// Does it.
     fn act(&self, action: Action) -> Done<'_>;
 
@@ -51,10 +48,6 @@ pub trait Disturb: Send + Sync {
 pub struct NoPower;
 
 impl Disturb for NoPower {
-    fn offers(&self, _: Action) -> bool {
-        false
-    }
-
     fn act(&self, _: Action) -> Done<'_> {
         Box::pin(async { Err("nobody here owns the node".to_owned()) })
     }
