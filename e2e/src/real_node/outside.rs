@@ -47,7 +47,7 @@ impl Outside {
         METADATA
     }
 
-    /// Everybody who came so far, in order.
+    /// Everybody who came so far, in the order in which they were noted: after they had spoken.
     pub fn contacts(&self) -> io::Result<Vec<Contact>> {
         let log = fs::read_to_string(&self.log)?;
         Ok(log
