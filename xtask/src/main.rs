@@ -1,12 +1,14 @@
-//! What a developer runs: `cargo xtask up | test | generate | trace | bench`.
+//! What a developer runs: `cargo xtask up | test | generate | trace | image | bench`.
 
 mod bench;
 mod generate;
+mod image;
 mod test;
 mod tools;
 mod trace;
 mod up;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -52,6 +54,18 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Build the image: static binaries in an OCI archive from scratch.
+    Image {
+        /// Where to write the archive, instead of target/image/sandgate.tar.
+        #[arg(long)]
+        output: Option<PathBuf>,
+        /// What pods will call it.
+        #[arg(long, default_value_t = image::default_name())]
+        name: String,
+        /// Build it again from a copy of the sources elsewhere; fail if other bytes come out.
+        #[arg(long)]
+        twice: bool,
+    },
     /// Measure against the budgets, with release binaries.
     Bench {
         /// One JSON object a line for each figure.
@@ -85,6 +99,11 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         }
         Command::Generate { check } => generate::run(*check),
         Command::Trace { check } => trace::run(*check),
+        Command::Image {
+            output,
+            name,
+            twice,
+        } => wait_for(image::run(output.as_deref(), name, *twice)),
         Command::Bench { json } => bench::run(*json),
     }
 }

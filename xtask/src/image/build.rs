@@ -1,0 +1,107 @@
+//! Builds our binaries for an image: optimised, linked statically, and without a word of where they
+//! were built. Does I/O: runs cargo.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use crate::tools;
+
+/// Our programs: the crate, and what it builds.
+const PROGRAMS: [(&str, &str); 4] = [
+    ("sandgate-webhook", "sandgate-webhook"),
+    ("sandgate-controller", "sandgate-controller"),
+    ("sandgate-probe", "sandgate-probe"),
+    ("sandgate-cli", "sandgate"),
+];
+/// Between flags, where one may hold spaces.
+const SEPARATOR: &str = "\u{1f}";
+
+/// Where sources are, and where what is built of them goes.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The top folder of the repository, or of a copy of it.
+    pub sources: PathBuf,
+    /// The folder cargo builds into.
+    pub target: PathBuf,
+    /// Where cargo keeps the sources of others.
+    pub cargo_home: PathBuf,
+}
+
+impl Place {
+    /// This repository, and the folder we were built into ourselves.
+    pub fn here() -> anyhow::Result<Self> {
+        let binaries = tools::binaries()?;
+        let target = binaries
+            .parent()
+            .context("the folder of the running program has no parent")?;
+        let cargo_home = std::env::var_os("CARGO_HOME")
+            .map(PathBuf::from)
+            .or_else(|| std::env::home_dir().map(|home| home.join(".cargo")))
+            .context("no folder of cargo is known: set HOME or CARGO_HOME")?;
+        Ok(Self {
+            sources: tools::root()?.to_owned(),
+            target: target.to_owned(),
+            cargo_home,
+        })
+    }
+
+    /// The folders of which nothing built here may tell.
+    pub fn hidden(&self) -> [&Path; 3] {
+        // The last that fits is used: a folder comes after the one that holds it.
+        [&self.cargo_home, &self.sources, &self.target]
+    }
+
+    /// What rustc is to write for a folder.
+    fn flags(&self) -> String {
+        let named = self
+            .hidden()
+            .into_iter()
+            .zip(["cargo", "sandgate", "target"]);
+        let remapped = named
+            .map(|(folder, name)| format!("--remap-path-prefix={}=/_/{name}", folder.display()));
+        ["-Ctarget-feature=+crt-static".to_owned()]
+            .into_iter()
+            .chain(remapped)
+            .collect::<Vec<_>>()
+            .join(SEPARATOR)
+    }
+}
+
+/// Builds all programs and returns where they are.
+///
+/// The target is named though it is this machine's: so flags reach neither build scripts nor what
+/// `cargo build` makes, and nothing of that is built anew.
+pub async fn run(place: &Place) -> anyhow::Result<Vec<PathBuf>> {
+    let triple = triple()?;
+    let mut command = tools::cargo(&["build", "--release", "--locked", "--target", triple]);
+    for (package, program) in PROGRAMS {
+        command.args(["--package", package, "--bin", program]);
+    }
+    let status = command
+        .current_dir(&place.sources)
+        // Before all other flags, and instead of them.
+        .env("CARGO_ENCODED_RUSTFLAGS", place.flags())
+        .env("CARGO_TARGET_DIR", &place.target)
+        .status()
+        .await
+        .context("failed to run cargo")?;
+    if !status.success() {
+        bail!(
+            "the binaries of the image could not be built; where the linker misses libc.a, install the static C library (libc6-dev on Debian, glibc-static on Fedora)"
+        );
+    }
+    let folder = place.target.join(triple).join("release");
+    Ok(PROGRAMS.map(|(_, program)| folder.join(program)).into())
+}
+
+/// This machine, as rustc calls it.
+fn triple() -> anyhow::Result<&'static str> {
+    match (std::env::consts::OS, std::env::consts::ARCH) {
+        ("linux", "x86_64") => Ok("x86_64-unknown-linux-gnu"),
+        ("linux", "aarch64") => Ok("aarch64-unknown-linux-gnu"),
+        (system, architecture) => bail!(
+            "images are built on Linux, on x86_64 or aarch64; this is {system} on {architecture}"
+        ),
+    }
+}
