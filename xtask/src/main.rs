@@ -1,8 +1,9 @@
-//! What a developer runs: `cargo xtask up | test | generate | trace | image | bench`.
+//! What a developer runs: `cargo xtask up | test | generate | trace | image | isolation | bench`.
 
 mod bench;
 mod generate;
 mod image;
+mod isolation;
 mod test;
 mod tools;
 mod trace;
@@ -66,6 +67,8 @@ enum Command {
         #[arg(long)]
         twice: bool,
     },
+    /// Measure on a real node who reaches whom, from each sandbox's first millisecond.
+    Isolation(isolation::Flags),
     /// Measure against the budgets, with release binaries.
     Bench {
         /// One JSON object a line for each figure.
@@ -104,6 +107,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
             name,
             twice,
         } => wait_for(image::run(output.as_deref(), name, *twice)),
+        Command::Isolation(flags) => wait_for(isolation::run(flags)),
         Command::Bench { json } => bench::run(*json),
     }
 }

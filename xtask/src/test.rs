@@ -11,10 +11,10 @@ use anyhow::{Context, anyhow, bail};
 use sandgate_e2e::helm::Helm;
 use sandgate_e2e::own_binaries::{self, OwnBinaries};
 use sandgate_e2e::progress::seconds;
-use sandgate_e2e::{Options, OwnCluster, cluster};
+use sandgate_e2e::{NodeCluster, Options, OwnCluster, cluster, node_cluster, real_node};
 
-use crate::tools;
-use tier::{CONTROL_PLANE, Outcome, QUICK, SLOW, Tier};
+use crate::{image, tools};
+use tier::{CONTROL_PLANE, NODE, Outcome, QUICK, SLOW, Tier};
 
 /// Where the logs of a failed run are kept.
 const KEPT_LOGS: &str = "target/e2e-logs";
@@ -36,6 +36,7 @@ pub async fn run(long: bool) -> anyhow::Result<()> {
         })
         .await?,
     );
+    outcomes.push(on_a_node().await?);
 
     let words: Vec<String> = outcomes.iter().map(Outcome::to_string).collect();
     println!(
@@ -76,6 +77,39 @@ async fn on_a_cluster(tiers: &[Tier]) -> anyhow::Result<Vec<Outcome>> {
         println!("the logs of the shared cluster are in {KEPT_LOGS}");
     }
     Ok(outcomes)
+}
+
+/// Runs the tests that need pods to run and packets to flow, or says why they cannot.
+async fn on_a_node() -> anyhow::Result<Outcome> {
+    let began = Instant::now();
+    if let Err(why) = real_node::supported() {
+        if std::env::var_os("CI").is_some() {
+            bail!("the node tests must run here, and cannot: {why}");
+        }
+        return NODE.skip(why.to_string()).await;
+    }
+    let archive = image::ensure().await?;
+    heading("image built", began);
+    let began = Instant::now();
+    let mut options = node_cluster::Options::default();
+    options.node.image = Some(archive.clone());
+    let cluster = Box::pin(NodeCluster::start(options))
+        .await
+        .map_err(|failure| anyhow!("{failure}"))?;
+    let announced = cluster.announce().map_err(|failure| anyhow!("{failure}"))?;
+    heading("real node and Sandgate started", began);
+    let folder = tools::binaries()?;
+    let variables = [
+        (cluster::NODE_VARIABLE, announced.as_os_str()),
+        (real_node::IMAGE_VARIABLE, archive.as_os_str()),
+        (own_binaries::VARIABLE, folder.as_os_str()),
+    ];
+    let outcome = NODE.run(&variables).await?;
+    if !outcome.passed() {
+        keep_logs(&cluster.access().folder)?;
+        println!("the logs of the shared node are in {KEPT_LOGS}");
+    }
+    Ok(outcome)
 }
 
 fn heading(what: &str, since: Instant) {

@@ -14,7 +14,7 @@ use sandgate_e2e::progress::{Step, seconds};
 use sandgate_e2e::{Cluster, NodeCluster, OwnCluster, node_cluster, real_node};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::tools;
+use crate::{image, tools};
 
 /// How often a cluster that stays up is looked after.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -102,6 +102,7 @@ impl Stage {
 
     async fn real(port: Option<u16>) -> anyhow::Result<Self> {
         let mut options = node_cluster::Options::default();
+        options.node.image = Some(image::ensure().await?);
         options.node.control_plane.port = port;
         let cluster = Box::pin(NodeCluster::start(options)).await;
         Ok(Self::Real(Box::new(

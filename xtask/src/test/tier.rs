@@ -32,6 +32,12 @@ pub const CONTROL_PLANE: Tier = Tier {
     profile: "control-plane",
     may_be_empty: false,
 };
+/// On a real node.
+pub const NODE: Tier = Tier {
+    name: "node",
+    profile: "node",
+    may_be_empty: false,
+};
 /// What takes long.
 pub const SLOW: Tier = Tier {
     name: "slow",
@@ -47,6 +53,8 @@ pub struct Outcome {
     tests: usize,
     failed: usize,
     took: Duration,
+    /// Why none of them ran, if none could.
+    skipped: Option<String>,
 }
 
 impl Outcome {
@@ -64,7 +72,11 @@ impl fmt::Display for Outcome {
             tests,
             failed,
             took,
+            skipped,
         } = self;
+        if let Some(why) = skipped {
+            return write!(formatter, "– {name}: {tests} tests skipped, because {why}");
+        }
         let mark = if *passed { "✓" } else { "✗" };
         write!(formatter, "{mark} {name}: {tests} tests")?;
         if *failed > 0 {
@@ -100,6 +112,31 @@ impl Tier {
             tests,
             failed,
             took,
+            skipped: None,
+        })
+    }
+
+    /// Lists its tests as skipped, because of `why`: what was not tried is never green in silence.
+    pub async fn skip(self, why: String) -> anyhow::Result<Outcome> {
+        let arguments = ["nextest", "list", "--workspace", "--profile", self.profile];
+        let listed = tools::cargo(&arguments)
+            .args(["--message-format", "oneline"])
+            .output()
+            .await
+            .context("failed to run cargo nextest")?;
+        anyhow::ensure!(listed.status.success(), "cargo nextest list failed");
+        let listed = String::from_utf8_lossy(&listed.stdout);
+        println!("── {} tests are skipped: {why}", self.name);
+        for test in listed.lines() {
+            println!("    SKIP {test}");
+        }
+        Ok(Outcome {
+            name: self.name,
+            passed: true,
+            tests: listed.lines().count(),
+            failed: 0,
+            took: Duration::ZERO,
+            skipped: Some(why),
         })
     }
 
@@ -112,7 +149,7 @@ impl Tier {
 
 /// Removes the reports of earlier runs, so that what is there tells of this one.
 pub fn forget_reports() -> anyhow::Result<()> {
-    for tier in [QUICK, CONTROL_PLANE, SLOW] {
+    for tier in [QUICK, CONTROL_PLANE, NODE, SLOW] {
         match fs::remove_file(tier.report()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(error).context("failed to remove an old test report");
@@ -146,6 +183,7 @@ mod tests {
             tests,
             failed,
             took: Duration::from_millis(1500),
+            skipped: None,
         };
         assert_eq!(outcome.to_string(), "✗ quick: 12 tests, 3 failed, 1.5 s");
     }
