@@ -1,6 +1,7 @@
 //! Child processes that cannot outlive us: killed when dropped, and by the kernel when we are
 //! killed. Does I/O.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -151,6 +152,8 @@ pub struct Program {
     pub path: PathBuf,
     /// Its arguments.
     pub arguments: Vec<String>,
+    /// Where it looks for other programs; where we do if `None`.
+    pub search: Option<OsString>,
 }
 
 impl Program {
@@ -159,6 +162,16 @@ impl Program {
         Self {
             path: path.to_owned(),
             arguments: arguments.into_iter().map(Into::into).collect(),
+            search: None,
+        }
+    }
+
+    /// The same, looking for other programs in `search`.
+    #[must_use]
+    pub fn searching(self, search: OsString) -> Self {
+        Self {
+            search: Some(search),
+            ..self
         }
     }
 
@@ -166,6 +179,9 @@ impl Program {
         let mut command = bound_to_us(&self.path, "KILL");
         // What this machine's user set for their own kubectl is nobody's credential here.
         command.args(&self.arguments).env_remove("KUBECONFIG");
+        if let Some(search) = &self.search {
+            command.env("PATH", search);
+        }
         command
     }
 }

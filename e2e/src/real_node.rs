@@ -8,7 +8,9 @@
 
 mod cgroups;
 mod containerd;
+mod disturb;
 mod door;
+mod error;
 mod images;
 mod kubelet;
 mod machine;
@@ -28,12 +30,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::api::{DeleteParams, ListParams};
+use k8s_openapi::api::core::v1::Node;
+use kube::Api;
 use kube::runtime::wait::{await_condition, conditions};
-use kube::{Api, ResourceExt};
 
 pub use containerd::RuntimeError;
+pub use error::RealNodeError;
 pub use images::ImagesError;
 pub use kubelet::NODE;
 pub use machine::MachineError;
@@ -44,13 +46,11 @@ pub use seclusion::Leak;
 pub use support::{Unsupported, supported};
 pub use tools::ToolError;
 
-use crate::binaries::{Binaries, BinariesError, NodeBinaries};
-use crate::control_plane::{self, ControlPlane, ControlPlaneError, Site};
-use crate::folders::{FolderError, RunFolder};
-use crate::kubeconfig::KubeconfigError;
-use crate::manifests::{self, ManifestError};
-use crate::ports::PortError;
-use crate::process::{ProcessError, Program};
+use crate::binaries::{Binaries, NodeBinaries};
+use crate::control_plane::{self, ControlPlane, Site};
+use crate::folders::RunFolder;
+use crate::manifests;
+use crate::process::Program;
 use crate::progress::PATIENCE;
 use door::Door;
 use machine::Machine;
@@ -65,70 +65,6 @@ const ASK_EVERY: Duration = Duration::from_millis(20);
 /// What the parts of the machine are called; their logs, too.
 const KUBELET: &str = "kubelet";
 const PROXY: &str = "kube-proxy";
-
-/// Why there is no real node.
-#[derive(Debug, thiserror::Error)]
-pub enum RealNodeError {
-    /// Not on this machine.
-    #[error(transparent)]
-    Unsupported(#[from] Unsupported),
-    /// A binary could not be built.
-    #[error(transparent)]
-    Binaries(#[from] BinariesError),
-    /// No folder.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    /// No port.
-    #[error(transparent)]
-    Port(#[from] PortError),
-    /// No networks, or none that are shut in.
-    #[error(transparent)]
-    Network(#[from] NetworkError),
-    /// The control plane did not come up.
-    #[error(transparent)]
-    ControlPlane(#[from] ControlPlaneError),
-    /// There is no way in.
-    #[error("failed to open the way to the node's API server")]
-    Door(#[source] io::Error),
-    /// No machine.
-    #[error(transparent)]
-    Machine(#[from] MachineError),
-    /// No container runtime, or it did not take an image.
-    #[error(transparent)]
-    Runtime(#[from] RuntimeError),
-    /// An image could not be written.
-    #[error(transparent)]
-    Images(#[from] ImagesError),
-    /// A process ended.
-    #[error(transparent)]
-    Process(#[from] ProcessError),
-    /// No client.
-    #[error(transparent)]
-    Kubeconfig(#[from] KubeconfigError),
-    /// What makes the node work was refused.
-    #[error(transparent)]
-    Manifests(#[from] ManifestError),
-    /// The API server could not be asked.
-    #[error("failed to ask the API server about the node")]
-    Ask(#[from] kube::Error),
-    /// It could not be watched.
-    #[error("failed to watch the node")]
-    Watch(#[from] kube::runtime::wait::Error),
-    /// Something was never ready.
-    #[error("{what} within {} s; the logs are in {}", PATIENCE.as_secs(), folder.display())]
-    NotReady {
-        /// What did not happen.
-        what: &'static str,
-        /// The folder of the run.
-        folder: PathBuf,
-    },
-    /// The program that stands in for workloads is not there.
-    #[error(transparent)]
-    Probe(#[from] ProbeError),
-    /// A thread that did something for us is gone.
-    #[error("a thread that worked for the node is gone")]
-    Background(#[from] io::Error),
-}
 
 /// What differs between real nodes.
 #[derive(Clone, Debug)]
@@ -183,12 +119,12 @@ impl RealNode {
     /// Starts one and waits until pods run on it, find each other by name and are judged. Binaries that
     /// are missing are built, which is told on standard error.
     pub async fn start(options: Options) -> Result<Self, RealNodeError> {
-        let archive = options.image.clone().map_or_else(image, Ok)?;
-        let ours = archive.clone();
-        let (binaries, node_binaries, probe) = in_background(move || {
+        let given = options.image.clone();
+        let (archive, probe, binaries, node_binaries) = in_background(|| {
             supported()?;
-            let probe = probe::within(&ours)?;
-            Ok((Binaries::ensure()?, NodeBinaries::ensure()?, probe))
+            let archive = given.map_or_else(image, Ok)?;
+            let probe = probe::within(&archive)?;
+            Ok((archive, probe, Binaries::ensure()?, NodeBinaries::ensure()?))
         })
         .await?;
         let network = Network::make()?;
@@ -310,73 +246,6 @@ impl RealNode {
         self.plane.check()?;
         self.machine.check()?;
         Ok(self.outside.check()?)
-    }
-
-    /// Ends the kubelet and starts it again; back when it answers.
-    pub async fn restart_kubelet(&mut self) -> Result<(), RealNodeError> {
-        self.machine.stop(KUBELET)?;
-        self.machine.start(KUBELET, &self.programs.kubelet)?;
-        self.until_the_kubelet_answers().await
-    }
-
-    /// Ends containerd and starts it again, while pods run on; back when it answers.
-    pub async fn restart_containerd(&mut self) -> Result<(), RealNodeError> {
-        self.machine.stop(containerd::PART)?;
-        self.start_containerd().await
-    }
-
-    /// Replaces the pod that enforces policies; back when the new one judges. In between nothing new gets
-    /// through.
-    pub async fn restart_enforcer(&mut self) -> Result<(), RealNodeError> {
-        let client = self.plane.administrator().await?;
-        let pods: Api<Pod> = Api::namespaced(client, "kube-system");
-        let ours = ListParams::default().labels("app=kube-network-policies");
-        for pod in pods.list(&ours).await? {
-            let (name, uid) = (pod.name_any(), pod.uid().unwrap_or_default());
-            pods.delete(&name, &DeleteParams::default()).await?;
-            let gone = await_condition(pods.clone(), &name, conditions::is_deleted(&uid));
-            Box::pin(self.patiently("the old enforcer was not gone", gone)).await?;
-        }
-        self.until_judged().await
-    }
-
-    /// Cuts the power: every process, mount, pod network and rule of the node is gone, its disk stays.
-    /// Then starts it again; back when the kubelet answers and pods are judged. The API server, as on
-    /// another machine, runs on.
-    pub async fn reboot(&mut self) -> Result<(), RealNodeError> {
-        self.machine
-            .reboot(&self.network.node, &self.programs.first)?;
-        self.network.forget_rules()?;
-        self.network
-            .judge(&self.options.pods, self.options.guard_node)?;
-        self.start_containerd().await?;
-        self.machine.start(KUBELET, &self.programs.kubelet)?;
-        self.machine.start(PROXY, &self.programs.proxy)?;
-        self.until_the_kubelet_answers().await?;
-        self.until_judged().await
-    }
-
-    async fn start_containerd(&mut self) -> Result<(), RealNodeError> {
-        self.machine
-            .start(containerd::PART, &self.programs.containerd)?;
-        Ok(containerd::answers(&mut self.machine).await?)
-    }
-
-    async fn until_the_kubelet_answers(&mut self) -> Result<(), RealNodeError> {
-        let client = self.plane.administrator().await?;
-        let path = format!("/api/v1/nodes/{NODE}/proxy/healthz");
-        let answers = async {
-            let mut turn = tokio::time::interval(ASK_EVERY);
-            loop {
-                turn.tick().await;
-                let request = http::Request::get(&path).body(Vec::new());
-                let request = request.map_err(kube::Error::HttpError)?;
-                if client.request_text(request).await.is_ok() {
-                    return Ok::<_, kube::Error>(());
-                }
-            }
-        };
-        self.patiently("the kubelet did not answer", answers).await
     }
 
     /// Waits until the enforcer takes packets from its queue.

@@ -80,7 +80,8 @@ fn configuration(binaries: &NodeBinaries, folder: &Path, networks: &Path) -> Str
     let none = folder.join("no-plugins");
     let paths = [&runc, &binaries.shim, plugins, networks, &none];
     let [runc, shim, plugins, networks, none] = paths.map(Path::display);
-    // Without the right to lower it, runc dies at a pod's negative oom_score_adj.
+    // Without the right to lower it, runc dies at a pod's negative oom_score_adj. An AppArmor profile would
+    // be loaded into the kernel of everybody, and stay.
     format!(
         "version = 3
 [plugins.'io.containerd.cri.v1.images']
@@ -89,6 +90,7 @@ fn configuration(binaries: &NodeBinaries, folder: &Path, networks: &Path) -> Str
     sandbox = '{PAUSE}'
 [plugins.'io.containerd.cri.v1.runtime']
   restrict_oom_score_adj = true
+  disable_apparmor = true
   [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
     runtime_type = 'io.containerd.runc.v2'
     runtime_path = '{shim}'

@@ -119,7 +119,8 @@ impl Machine {
         program: &Program,
     ) -> Result<(), MachineError> {
         let log = self.folder.join(format!("{part}.log"));
-        let process = Process::start_in(&self.room, part, program, &log)?;
+        let program = program.clone().searching(tools::search());
+        let process = Process::start_in(&self.room, part, &program, &log)?;
         self.running.insert(part, process);
         Ok(())
     }

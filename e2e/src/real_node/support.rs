@@ -56,14 +56,8 @@ pub fn supported() -> Result<(), Unsupported> {
 }
 
 fn packages() -> Result<(), Unsupported> {
-    let mut missing: Vec<&str> = PROGRAMS
-        .iter()
-        .filter(|(program, _)| tools::find(program).is_none())
-        .map(|(_, package)| *package)
-        .collect();
-    if tools::plugins(&PLUGINS).is_none() {
-        missing.push("containernetworking-plugins");
-    }
+    let is_there = |program: &str| tools::find(program).is_some();
+    let missing = missing_packages(is_there, tools::plugins(&PLUGINS).is_some());
     if missing.is_empty() {
         return Ok(());
     }
@@ -71,6 +65,15 @@ fn packages() -> Result<(), Unsupported> {
         "a real node needs programs that are not installed: apt-get install {}",
         missing.join(" ")
     )))
+}
+
+fn missing_packages(is_there: impl Fn(&str) -> bool, has_plugins: bool) -> Vec<&'static str> {
+    let programs = PROGRAMS.iter().filter(|(program, _)| !is_there(program));
+    let plugins = (!has_plugins).then_some("containernetworking-plugins");
+    programs
+        .map(|(_, package)| *package)
+        .chain(plugins)
+        .collect()
 }
 
 fn control_groups() -> Result<(), Unsupported> {
@@ -143,7 +146,9 @@ fn kernel() -> Result<(), Unsupported> {
         ),
     ] {
         tools::run(&room, program, arguments, input).map_err(|error| {
-            Unsupported::because(format!("a real node needs a kernel with {what}: {error}"))
+            let error = error.to_string();
+            let said = error.lines().next().unwrap_or_default();
+            Unsupported::because(format!("a real node needs a kernel with {what}: {said}"))
         })?;
     }
     room.run(namespaces::own_processes)
@@ -162,4 +167,27 @@ fn overlay(room: &Room) -> io::Result<()> {
         fs::create_dir(path)?;
     }
     room.run(move || namespaces::overlay(&lower, &upper, &work, &at))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_installed_is_named_as_the_package_manager_knows_it() {
+        assert_eq!(missing_packages(|_| true, true), [""; 0]);
+        let all_but_one = |program: &str| program != "iptables-restore";
+        assert_eq!(missing_packages(all_but_one, true), ["iptables"]);
+        let none_of_ours = |program: &str| program == "mount" || program == "setpriv";
+        assert_eq!(
+            missing_packages(none_of_ours, false),
+            [
+                "runc",
+                "iptables",
+                "nftables",
+                "iproute2",
+                "containernetworking-plugins"
+            ]
+        );
+    }
 }

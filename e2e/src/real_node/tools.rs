@@ -1,5 +1,6 @@
 //! Programs that come with the machine: where they are, and what they say. Runs processes.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,11 +13,21 @@ const ALSO: [&str; 2] = ["/usr/sbin", "/sbin"];
 /// Debian's and the CNI project's own place for network plugins.
 const PLUGINS: [&str; 2] = ["/usr/lib/cni", "/opt/cni/bin"];
 
+/// Where programs are looked for.
+fn folders() -> impl Iterator<Item = PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    on_path.into_iter().chain(ALSO.map(PathBuf::from))
+}
+
+/// The same, as the variable `PATH` of a process.
+pub(super) fn search() -> OsString {
+    std::env::join_paths(folders()).unwrap_or_default()
+}
+
 /// The program `name`, if there is one.
 pub(super) fn find(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .chain(ALSO.map(PathBuf::from))
+    folders()
         .map(|folder| folder.join(name))
         .find(|program| program.is_file())
 }
