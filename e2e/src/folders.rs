@@ -152,7 +152,9 @@ fn sweep(runs: &Path) -> Result<(), FolderError> {
             Ok(_) | Err(_) => true,
         };
         if abandoned {
-            fs::remove_dir_all(&path).map_err(|source| FolderError::at(&path, source))?;
+            // The processes of a run that was just killed may still be writing as they die: what cannot be
+            // removed now, the next run removes.
+            drop(fs::remove_dir_all(&path));
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 //! is born there, and ends with it. Starts threads.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Child, Command};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
@@ -29,7 +30,8 @@ impl Room {
             drop(answer.send(outcome));
             if stays {
                 for job in inbox {
-                    job();
+                    // Whoever asked hears of it; the others still need the thread.
+                    drop(catch_unwind(AssertUnwindSafe(job)));
                 }
             }
         })?;
@@ -108,6 +110,13 @@ mod tests {
 
     thread_local! {
         static HELD: std::cell::RefCell<Option<Arc<()>>> = const { std::cell::RefCell::new(None) };
+    }
+
+    #[test]
+    fn a_job_that_panics_is_an_error_for_who_asked_and_for_nobody_else() {
+        let room = Room::open(|| Ok(())).unwrap();
+        assert!(room.run(|| panic!("a test's own assertion")).is_err());
+        assert_eq!(room.run(|| 7).unwrap(), 7);
     }
 
     #[test]

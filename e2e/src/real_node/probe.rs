@@ -57,8 +57,9 @@ pub(super) fn within(archive: &Path) -> Result<PathBuf, ProbeError> {
     };
     let index = index_of(archive).map_err(failed)?;
     let kept = folders::cache()?.join("probes");
+    let kept = kept.join(format!("{:x}", Sha256::digest(&index)));
     folders::make(&kept)?;
-    let probe = kept.join(format!("{:x}", Sha256::digest(&index)));
+    let probe = kept.join(NAME);
     if probe.is_file() {
         return Ok(probe);
     }

@@ -90,7 +90,7 @@ fn control_groups() -> Result<(), Unsupported> {
         )));
     }
     for root in hierarchies {
-        let group = root.join(format!("sandgate-try-{}", std::process::id()));
+        let group = root.join(format!("try-sandgate-{}", std::process::id()));
         if let Err(error) = fs::create_dir(&group).and_then(|()| fs::remove_dir(&group)) {
             return Err(Unsupported::because(format!(
                 "a real node limits pods, and no control group can be made in {}: {error}",
