@@ -47,12 +47,17 @@ fn of_disruption(disruption: &Disruption, finished: bool) -> Option<Finding> {
             reason: reason::REFUSED_BY_NODE,
             message: format!(
                 "the node refuses the sandbox's pod: {} ({reason}). Another pod is made by itself",
-                told(words.trim_start_matches("Pod was rejected: ")),
+                without_amounts(words.trim_start_matches("Pod was rejected: ")),
             ),
         },
         _ => return None,
     };
     Some(finding)
+}
+
+/// `Node didn't have enough resource: cpu, requested: 1000, used: …` without how much.
+fn without_amounts(words: &str) -> String {
+    told(words.split(", requested: ").next().unwrap_or(words))
 }
 
 fn evicted(what: &str) -> Finding {

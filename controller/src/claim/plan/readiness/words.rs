@@ -11,6 +11,7 @@ pub(super) fn told(words: &str) -> String {
         None => words,
     };
     let words = words.split(" (pod: \"").next().unwrap_or(words);
+    let words = without_source_ports(words);
     let mut told = String::with_capacity(words.len());
     let mut id = String::new();
     for letter in words.chars() {
@@ -22,6 +23,20 @@ pub(super) fn told(words: &str) -> String {
         told.push(if letter.is_control() { ' ' } else { letter });
     }
     finish(&mut id, &mut told);
+    told
+}
+
+/// `read udp 10.0.0.5:34567->10.0.0.10:53` without the port of whoever asked.
+fn without_source_ports(words: &str) -> String {
+    let mut parts: Vec<&str> = words.split("->").collect();
+    let last = parts.pop().unwrap_or_default();
+    let mut told = String::with_capacity(words.len());
+    for part in parts {
+        let asked = part.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        told.push_str(asked.strip_suffix(':').unwrap_or(part));
+        told.push_str("->");
+    }
+    told.push_str(last);
     told
 }
 

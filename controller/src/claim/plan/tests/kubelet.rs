@@ -112,6 +112,10 @@ fn a_first_pod_that_does_not_become_ready_is_told_by_its_cause(
     unready(&waiting("ErrImagePull", NOT_FOUND), &json!({}), 0),
     unready(&waiting("ImagePullBackOff", &format!("Back-off pulling image \"{IMAGE}\": ErrImagePull: {NOT_FOUND}")), &json!({}), 0)
 )]
+#[case::of_a_registry_that_does_not_answer(
+    unready(&waiting("ErrImagePull", "dial tcp: lookup r.example on 10.96.0.10:53: read udp 10.1.0.1:41234->10.96.0.10:53: i/o timeout"), &json!({}), 0),
+    unready(&waiting("ErrImagePull", "dial tcp: lookup r.example on 10.96.0.10:53: read udp 10.1.0.1:52345->10.96.0.10:53: i/o timeout"), &json!({}), 0)
+)]
 #[case::of_a_program_that_is_not_there(
     unready(&waiting("RunContainerError", NO_PROGRAM), &json!({}), 0),
     unready(&waiting("CrashLoopBackOff", "back-off 10s restarting failed container=sandbox"), &terminated("StartError", 128, NO_PROGRAM), 1)
@@ -164,7 +168,7 @@ fn a_fault_and_the_wait_after_it_are_told_alike(
         "Node didn't have enough resource: cpu, requested: 1000, used: 1950, capacity: 2000"
     ),
     "PodRefusedByNode",
-    "the node refuses the sandbox's pod: Node didn't have enough resource: cpu, requested: 1000, used: 1950, capacity: 2000 (OutOfcpu)"
+    "the node refuses the sandbox's pod: Node didn't have enough resource: cpu (OutOfcpu)"
 )]
 #[case::refused_for_the_nodes_state(
     refused("Evicted", "The node had condition: [MemoryPressure]. "),
