@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 const ROOT: &str = "/sys/fs/cgroup";
 
+/// In v2 every group has this file, which names what may be limited in it.
+const CONTROLLERS: &str = "cgroup.controllers";
+
 /// What every group of ours begins with.
 const PREFIX: &str = "sandgate-";
 
@@ -28,9 +31,7 @@ impl Group {
             name: format!("{PREFIX}{run}"),
         };
         for root in &roots {
-            if root == Path::new(ROOT) {
-                hand_down(root)?;
-            }
+            hand_down(root);
         }
         group.fill()?;
         Ok(group)
@@ -84,7 +85,7 @@ impl Drop for Group {
 /// The one hierarchy of cgroup v2, or each of v1's.
 pub(super) fn hierarchies() -> io::Result<Vec<PathBuf>> {
     let root = Path::new(ROOT);
-    if root.join("cgroup.controllers").is_file() {
+    if root.join(CONTROLLERS).is_file() {
         return Ok(vec![root.to_owned()]);
     }
     // Some are known by a second name, which is a link.
@@ -96,17 +97,31 @@ pub(super) fn hierarchies() -> io::Result<Vec<PathBuf>> {
         .collect())
 }
 
-/// In v2 a group has the controllers that its parent hands down.
-fn hand_down(root: &Path) -> io::Result<()> {
-    let all = fs::read_to_string(root.join("cgroup.controllers"))?;
-    for controller in all.split_whitespace() {
-        // One that cannot be had is missed by the kubelet, which names it.
-        drop(fs::write(
-            root.join("cgroup.subtree_control"),
-            format!("+{controller}"),
-        ));
+/// In v2 a group has the controllers that its parent hands down; where v1 is in use, nothing depends on
+/// that.
+fn hand_down(root: &Path) {
+    if root != Path::new(ROOT) {
+        return;
     }
-    Ok(())
+    let all = fs::read_to_string(root.join(CONTROLLERS)).unwrap_or_default();
+    for controller in all.split_whitespace() {
+        // One that is not handed down is missed where it is needed, by its name.
+        let wanted = format!("+{controller}");
+        drop(fs::write(root.join("cgroup.subtree_control"), wanted));
+    }
+}
+
+/// The controllers that a group under `root` would have, found by making one.
+pub(super) fn controllers(root: &Path) -> io::Result<Vec<String>> {
+    hand_down(root);
+    let group = root.join(format!("try-sandgate-{}", std::process::id()));
+    fs::create_dir(&group)?;
+    // In v1 the hierarchy is called after them.
+    let called = root.file_name().unwrap_or_default().to_string_lossy();
+    let all = fs::read_to_string(group.join(CONTROLLERS)).unwrap_or_else(|_| called.into_owned());
+    fs::remove_dir(&group)?;
+    let each = all.split([' ', ',', '\n']).filter(|it| !it.is_empty());
+    Ok(each.map(str::to_owned).collect())
 }
 
 /// Removes the groups of machines that are gone.

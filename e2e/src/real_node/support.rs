@@ -77,28 +77,24 @@ fn missing_packages(is_there: impl Fn(&str) -> bool, has_plugins: bool) -> Vec<&
 }
 
 fn control_groups() -> Result<(), Unsupported> {
-    let hierarchies = cgroups::hierarchies().unwrap_or_default();
-    let has = |controller: &&str| {
-        hierarchies.iter().any(|root| {
-            let unified = fs::read_to_string(root.join("cgroup.controllers")).unwrap_or_default();
-            root.ends_with(controller) || unified.split_whitespace().any(|it| it == *controller)
-        })
-    };
-    if let Some(missing) = CONTROLLERS.iter().find(|controller| !has(controller)) {
-        return Err(Unsupported::because(format!(
-            "a real node limits pods, and the kernel offers no control group `{missing}` here"
-        )));
-    }
-    for root in hierarchies {
-        let group = root.join(format!("try-sandgate-{}", std::process::id()));
-        if let Err(error) = fs::create_dir(&group).and_then(|()| fs::remove_dir(&group)) {
-            return Err(Unsupported::because(format!(
+    let mut offered = Vec::new();
+    for root in cgroups::hierarchies().unwrap_or_default() {
+        let controllers = cgroups::controllers(&root).map_err(|error| {
+            Unsupported::because(format!(
                 "a real node limits pods, and no control group can be made in {}: {error}",
                 root.display()
-            )));
-        }
+            ))
+        })?;
+        offered.extend(controllers);
     }
-    Ok(())
+    let missing = CONTROLLERS
+        .iter()
+        .find(|it| !offered.iter().any(|offered| offered == *it));
+    missing.map_or(Ok(()), |missing| {
+        Err(Unsupported::because(format!(
+            "a real node limits pods, and no control group `{missing}` can be had here"
+        )))
+    })
 }
 
 fn kernel() -> Result<(), Unsupported> {
