@@ -114,8 +114,11 @@ fn hand_down(root: &Path) {
 /// The controllers that a group under `root` would have, found by making one.
 pub(super) fn controllers(root: &Path) -> io::Result<Vec<String>> {
     hand_down(root);
-    let group = root.join(format!("try-sandgate-{}", std::process::id()));
-    fs::create_dir(&group)?;
+    // Two may try at once. A group is not removed as a folder is: the kernel's files in it stay.
+    let group = tempfile::Builder::new()
+        .prefix("try-sandgate-")
+        .tempdir_in(root)?
+        .keep();
     // In v1 the hierarchy is called after them.
     let called = root.file_name().unwrap_or_default().to_string_lossy();
     let all = fs::read_to_string(group.join(CONTROLLERS)).unwrap_or_else(|_| called.into_owned());

@@ -56,7 +56,7 @@ pub(super) fn within(archive: &Path) -> Result<PathBuf, ProbeError> {
         source,
     };
     let index = index_of(archive).map_err(failed)?;
-    let kept = folders::cache()?.join("probes");
+    let kept = folders::cache()?.join("probe");
     let kept = kept.join(format!("{:x}", Sha256::digest(&index)));
     folders::make(&kept)?;
     let probe = kept.join(NAME);
