@@ -11,8 +11,8 @@ use clap::Args;
 use sandgate_cli::isolation::disturb::{Action, Disturb, Done};
 use sandgate_cli::isolation::facts::{Outside, Protocol};
 use sandgate_cli::isolation::report::Report;
-use sandgate_cli::isolation::verdict::Outcome;
 use sandgate_cli::isolation::scenario::{SCENARIOS, Scenario, scenario};
+use sandgate_cli::isolation::verdict::Outcome;
 use sandgate_cli::isolation::{self, Order};
 use sandgate_cli::output;
 use sandgate_e2e::node_cluster::{self, NodeCluster};
@@ -47,7 +47,7 @@ pub struct Flags {
 pub async fn run(flags: &Flags) -> anyhow::Result<()> {
     let scenarios = wanted(&flags.only)?;
     real_node::supported().map_err(|why| anyhow!("isolation is measured on a real node: {why}"))?;
-    let archive = image::ensure().await?;
+    let archive = image::ensure(image::Make::Tried).await?;
     fs::create_dir_all(FOLDER).with_context(|| format!("failed to make {FOLDER}"))?;
 
     let report = measure(&archive, true, scenarios, None).await?;

@@ -102,7 +102,7 @@ impl Stage {
 
     async fn real(port: Option<u16>) -> anyhow::Result<Self> {
         let mut options = node_cluster::Options::default();
-        options.node.image = Some(image::ensure().await?);
+        options.node.image = Some(image::ensure(image::Make::Tried).await?);
         options.node.control_plane.port = port;
         let cluster = Box::pin(NodeCluster::start(options)).await;
         Ok(Self::Real(Box::new(

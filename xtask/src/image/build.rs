@@ -1,5 +1,5 @@
-//! Builds our binaries for an image: optimised, linked statically, and without a word of where they
-//! were built. Does I/O: runs cargo.
+//! Builds our binaries for an image: linked statically, and for one that is shipped optimised, without
+//! a word of where they were built. Does I/O: runs cargo.
 
 use std::path::{Path, PathBuf};
 
@@ -52,36 +52,54 @@ impl Place {
         [&self.cargo_home, &self.sources, &self.target]
     }
 
-    /// What rustc is to write for a folder.
-    fn flags(&self) -> String {
-        let named = self
-            .hidden()
-            .into_iter()
-            .zip(["cargo", "sandgate", "target"]);
-        let remapped = named
-            .map(|(folder, name)| format!("--remap-path-prefix={}=/_/{name}", folder.display()));
-        ["-Ctarget-feature=+crt-static".to_owned()]
-            .into_iter()
-            .chain(remapped)
-            .collect::<Vec<_>>()
-            .join(SEPARATOR)
+    /// What rustc is told.
+    fn flags(&self, make: Make) -> String {
+        let mut flags = vec!["-Ctarget-feature=+crt-static".to_owned()];
+        match make {
+            Make::Shipped => {
+                let named = self
+                    .hidden()
+                    .into_iter()
+                    .zip(["cargo", "sandgate", "target"]);
+                flags.extend(named.map(|(folder, name)| {
+                    format!("--remap-path-prefix={}=/_/{name}", folder.display())
+                }));
+            }
+            Make::Tried => flags.push("-Cstrip=symbols".to_owned()),
+        }
+        flags.join(SEPARATOR)
     }
+}
+
+/// What an image is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Make {
+    /// To be shipped: optimised, and the same wherever it is built.
+    Shipped,
+    /// To be tried here and thrown away: built in a fraction of the time, and what it was built of is
+    /// kept for a checkout in another folder.
+    Tried,
 }
 
 /// Builds all programs and returns where they are.
 ///
 /// The target is named though it is this machine's: so flags reach neither build scripts nor what
 /// `cargo build` makes, and nothing of that is built anew.
-pub async fn run(place: &Place) -> anyhow::Result<Vec<PathBuf>> {
+pub async fn run(place: &Place, make: Make) -> anyhow::Result<Vec<PathBuf>> {
     let triple = triple()?;
-    let mut command = tools::cargo(&["build", "--release", "--locked", "--target", triple]);
+    let (profile, folder) = match make {
+        Make::Shipped => ("release", "release"),
+        Make::Tried => ("dev", "debug"),
+    };
+    let mut command = tools::cargo(&["build", "--quiet", "--locked"]);
+    command.args(["--profile", profile, "--target", triple]);
     for (package, program) in PROGRAMS {
         command.args(["--package", package, "--bin", program]);
     }
     let status = command
         .current_dir(&place.sources)
         // Before all other flags, and instead of them.
-        .env("CARGO_ENCODED_RUSTFLAGS", place.flags())
+        .env("CARGO_ENCODED_RUSTFLAGS", place.flags(make))
         .env("CARGO_TARGET_DIR", &place.target)
         .status()
         .await
@@ -91,7 +109,7 @@ pub async fn run(place: &Place) -> anyhow::Result<Vec<PathBuf>> {
             "the binaries of the image could not be built; where the linker misses libc.a, install the static C library (libc6-dev on Debian, glibc-static on Fedora)"
         );
     }
-    let folder = place.target.join(triple).join("release");
+    let folder = place.target.join(triple).join(folder);
     Ok(PROGRAMS.map(|(_, program)| folder.join(program)).into())
 }
 

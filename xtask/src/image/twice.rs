@@ -8,7 +8,7 @@ use anyhow::{Context, bail, ensure};
 use sandgate_e2e::oci::Written;
 use tokio::process::Command;
 
-use super::build::Place;
+use super::build::{Make, Place};
 use super::make;
 
 /// Fails unless a copy gives what `first` is.
@@ -23,7 +23,13 @@ pub async fn check(place: &Place, name: &str, first: &Written) -> anyhow::Result
         cargo_home: place.cargo_home.clone(),
     };
     copy(&place.sources, &elsewhere.sources).await?;
-    let second = make(&elsewhere, name, &folder.path().join("image.tar")).await?;
+    let second = make(
+        &elsewhere,
+        Make::Shipped,
+        name,
+        &folder.path().join("image.tar"),
+    )
+    .await?;
     ensure!(
         second == *first,
         "a copy of the sources gives another image: {} here, {} there",
