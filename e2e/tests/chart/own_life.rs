@@ -199,8 +199,8 @@ async fn a_release_is_installed_upgraded_and_removed_and_leaves_kinds_and_claims
     let told = site.install(&json!({"standalone": true})).await?;
     assert!(told.contains("A first sandbox"), "{told}");
     assert_eq!(site.ready_pods().await?, 2);
-    let size = site.release_size(1).await?;
-    assert!(size < SECRET_MAX / 4, "the release takes {size} bytes");
+    let bytes = site.release_size(1).await?;
+    assert!(bytes < SECRET_MAX / 4, "the release takes {bytes} bytes");
     let policies = site.policies().await?;
     let wanted = render::admission_policy(&crate::rendered::installation());
     assert_eq!(policies.len(), 1);
