@@ -153,20 +153,35 @@ impl ApiServer {
         self.call(Verb::Patch, place.kind, standing, applied).await
     }
 
-    /// DELETE of exactly the object with this uid, and with this resourceVersion where one is given.
-    /// An object that is gone already is no error.
+    /// DELETE of exactly the object with this uid and resourceVersion. An object that is gone
+    /// already is no error.
     pub async fn delete(
         &self,
         place: Place<'_>,
         uid: &str,
-        resource_version: Option<&str>,
+        resource_version: &str,
     ) -> Result<(), CallError> {
-        let api = self.objects(place.kind, place.namespace);
         let only = Preconditions {
             uid: Some(uid.to_owned()),
-            resource_version: resource_version.map(str::to_owned),
+            resource_version: Some(resource_version.to_owned()),
+        };
+        self.delete_with(place, DeleteParams::background().preconditions(only))
+            .await
+    }
+
+    /// The same of the object with this uid, whatever became of it meanwhile, and without the grace
+    /// that a pod's programs would have.
+    pub async fn delete_now(&self, place: Place<'_>, uid: &str) -> Result<(), CallError> {
+        let only = Preconditions {
+            uid: Some(uid.to_owned()),
+            resource_version: None,
         };
         let params = DeleteParams::background().preconditions(only);
+        self.delete_with(place, params.grace_period(0)).await
+    }
+
+    async fn delete_with(&self, place: Place<'_>, params: DeleteParams) -> Result<(), CallError> {
+        let api = self.objects(place.kind, place.namespace);
         let deleted = async { api.delete(place.name, &params).await.map(|_| ()) };
         let limited = tokio::time::timeout(self.limit, deleted).await;
         match self.judge(Verb::Delete, place.kind, limited, |()| Outcome::Done) {

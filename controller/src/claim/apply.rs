@@ -8,7 +8,7 @@ use std::sync::Arc;
 use kube::core::DynamicObject;
 use serde_json::Value;
 
-use super::plan::{Action, Applied, Deletion, DryRun, Intent, Outcome, Plan, Refusal, Stored};
+use super::plan::{Action, Applied, DryRun, Intent, Outcome, Plan, Refusal, Stored};
 use crate::api_server::{ApiServer, CallError, Place};
 use crate::cause::Chain;
 use crate::kind::Kind;
@@ -33,6 +33,19 @@ pub enum Deleted {
     All,
     /// Something changed in between, or the API server did not oblige: look again.
     Unfinished,
+}
+
+impl Deleted {
+    fn and(self, place: Place<'_>, answer: Result<(), CallError>) -> Self {
+        let Err(error) = answer else { return self };
+        tracing::info!(
+            kind = place.kind.as_str(),
+            name = place.name,
+            error = %Chain(&error),
+            "an object could not be deleted yet"
+        );
+        Self::Unfinished
+    }
 }
 
 /// Why an attempt at a write did not end in an outcome.
@@ -86,30 +99,16 @@ impl Apply {
     /// Deletes what the plan says.
     pub async fn delete(&self, plan: &Plan) -> Deleted {
         let mut deleted = Deleted::All;
-        let objects = plan.delete.iter().map(|deletion| {
-            let Deletion {
-                kind,
-                namespace,
-                name,
-                live,
-            } = deletion;
-            let place = Place::namespaced((*kind).into(), namespace, name);
-            (place, &live.uid, Some(live.resource_version.as_str()))
-        });
-        let pods = plan.finished.iter().map(|pod| {
+        for deletion in &plan.delete {
+            let place =
+                Place::namespaced(deletion.kind.into(), &deletion.namespace, &deletion.name);
+            let live = &deletion.live;
+            let answer = self.api.delete(place, &live.uid, &live.resource_version);
+            deleted = deleted.and(place, answer.await);
+        }
+        for pod in &plan.finished {
             let place = Place::namespaced(Kind::Pod, &pod.namespace, &pod.name);
-            (place, &pod.uid, None)
-        });
-        for (place, uid, resource_version) in objects.chain(pods) {
-            if let Err(error) = self.api.delete(place, uid, resource_version).await {
-                tracing::info!(
-                    kind = place.kind.as_str(),
-                    name = place.name,
-                    error = %Chain(&error),
-                    "an object could not be deleted yet"
-                );
-                deleted = Deleted::Unfinished;
-            }
+            deleted = deleted.and(place, self.api.delete_now(place, &pod.uid).await);
         }
         deleted
     }

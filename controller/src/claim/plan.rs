@@ -170,8 +170,8 @@ pub struct Deletion {
     pub live: LiveRef,
 }
 
-/// A pod that has finished. Its UID alone is the precondition of its deletion: it never runs again,
-/// whatever else of it changes meanwhile.
+/// A pod that has finished. Its UID alone is the precondition of its deletion, and no grace is given: it
+/// never runs again, whatever else of it changes meanwhile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinishedPod {
     /// Its namespace.

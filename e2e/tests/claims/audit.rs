@@ -99,6 +99,11 @@ impl Request {
         self.text(&format!("/requestObject/preconditions/{field}"))
     }
 
+    /// Whether a deletion leaves a pod's programs no time.
+    pub fn without_grace(&self) -> bool {
+        self.0.pointer("/requestObject/gracePeriodSeconds") == Some(&Value::from(0))
+    }
+
     /// resourceVersion of the object it returned.
     pub fn version(&self) -> &str {
         self.text("/responseObject/metadata/resourceVersion")

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::Pod;
+use kube::api::{DeleteParams, Patch, PatchParams};
 use sandgate_e2e::fake_node::STAGE_LABEL;
 use sandgate_e2e::{Outcome, Stage};
 use sandgate_shared::api::{ClaimPhase, SandboxClaim};
@@ -95,6 +96,32 @@ async fn an_evicted_pod_goes_at_once_and_its_claim_says_why_until_the_next_pod_i
         writes[1].precondition("uid"),
         old["metadata"]["uid"].as_str().unwrap()
     );
+    assert!(writes[1].without_grace());
+    Ok(())
+}
+
+// Proves: O-038
+#[tokio::test]
+async fn a_pod_that_finished_while_it_is_being_deleted_goes_without_its_node() -> Outcome {
+    let scene = Scene::shared("ending").await?;
+    scene.claims("ending", Stage::Lingering).await?;
+    scene.bound("ending").await?;
+    let name = scene.names::<Pod>().await?.remove(0);
+    let pods = scene.api::<Pod>();
+    pods.delete(&name, &DeleteParams::default()).await?;
+    scene
+        .becomes(&name, "is terminating", |pod: &Pod| {
+            pod.metadata.deletion_timestamp.is_some()
+        })
+        .await?;
+    // What its node says once its programs ended, a while before it lets the pod go.
+    let ended = Patch::Merge(json!({ "status": { "phase": "Succeeded" } }));
+    let began = Instant::now();
+    pods.patch_status(&name, &PatchParams::default(), &ended)
+        .await?;
+    scene.vanishes::<Pod>(&name).await?;
+    assert!(began.elapsed() < AT_ONCE, "took {:?}", began.elapsed());
+    scene.bound("ending").await?;
     Ok(())
 }
 

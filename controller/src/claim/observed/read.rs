@@ -158,7 +158,10 @@ fn unready(pod: &Pod, since: Option<Timestamp>) -> Option<Unready> {
         return Some(Unready::Node);
     }
     let all = pod.status.as_ref()?.container_statuses.as_deref()?;
-    let lost = !all.is_empty() && all.iter().all(|status| was_ready_since(status, since));
+    // Not one that is being ended: its phase says so in a moment.
+    let lost = reason == "ContainersNotReady"
+        && !all.is_empty()
+        && all.iter().all(|status| was_ready_since(status, since));
     lost.then_some(Unready::Probe)
 }
 

@@ -2,14 +2,14 @@
 
 use sandgate_shared::reason;
 
-use super::{
-    cause::ended,
-    words::{first_sentence, told},
-};
+use super::{cause::ended, words::first_sentence};
 use crate::claim::{
     observed::{Disruption, ObservedPod},
     plan::Finding,
 };
+
+/// How the kubelet begins what it says of a pod that it does not take.
+const REJECTED: &str = "Pod was rejected: ";
 
 /// What a pod that finished or is being deleted says of its end; nothing of one that was simply
 /// deleted.
@@ -27,6 +27,9 @@ pub(super) fn of_pod(pod: &ObservedPod) -> Option<Finding> {
 
 fn of_disruption(disruption: &Disruption, finished: bool) -> Option<Finding> {
     let words = disruption.message.as_str();
+    if let Some(words) = words.strip_prefix(REJECTED).filter(|_| finished) {
+        return Some(refused(words, &disruption.reason));
+    }
     let finding = match disruption.reason.as_str() {
         "Evicted" => evicted(&format!(
             "was evicted from its node: {}. A new pod is made by itself, with empty scratch directories; where this happens again, raise what the class requests or limits, or give its nodes more room",
@@ -38,26 +41,26 @@ fn of_disruption(disruption: &Disruption, finished: bool) -> Option<Finding> {
         "PreemptionByScheduler" | "Preempting" => evicted(
             "gave way to a pod of higher priority. A new pod is made by itself as soon as there is room for it",
         ),
-        "Terminated" | "TerminationByKubelet" => evicted(&format!(
-            "was ended by its node: {}. A new pod is made by itself, with empty scratch directories",
+        "DeletionByTaintManager" | "DeletionByPodGC" => node_lost(),
+        reason if finished => evicted(&format!(
+            "was ended by its node: {} ({reason}). A new pod is made by itself, with empty scratch directories",
             first_sentence(words),
         )),
-        "DeletionByTaintManager" | "DeletionByPodGC" => node_lost(),
-        reason if finished => Finding {
-            reason: reason::REFUSED_BY_NODE,
-            message: format!(
-                "the node refuses the sandbox's pod: {} ({reason}). Another pod is made by itself",
-                without_amounts(words.trim_start_matches("Pod was rejected: ")),
-            ),
-        },
         _ => return None,
     };
     Some(finding)
 }
 
-/// `Node didn't have enough resource: cpu, requested: 1000, used: …` without how much.
-fn without_amounts(words: &str) -> String {
-    told(words.split(", requested: ").next().unwrap_or(words))
+/// What is said of `Node didn't have enough resource: cpu, requested: 1000, used: …`, without how much.
+fn refused(words: &str, reason: &str) -> Finding {
+    let words = words.split(", requested: ").next().unwrap_or(words);
+    Finding {
+        reason: reason::REFUSED_BY_NODE,
+        message: format!(
+            "the node refuses the sandbox's pod: {} ({reason}). Another pod is made by itself",
+            first_sentence(words),
+        ),
+    }
 }
 
 fn evicted(what: &str) -> Finding {

@@ -155,7 +155,15 @@ fn a_fault_and_the_wait_after_it_are_told_alike(
         "Pod was terminated in response to imminent node shutdown."
     ),
     "Evicted",
-    "was ended by its node: Pod was terminated in response to imminent node shutdown. A new pod is made"
+    "was ended by its node: Pod was terminated in response to imminent node shutdown (Terminated). A new pod is made"
+)]
+#[case::ended_by_a_deadline(
+    failed(
+        "DeadlineExceeded",
+        "Pod was active on the node longer than the specified deadline"
+    ),
+    "Evicted",
+    "was ended by its node: Pod was active on the node longer than the specified deadline (DeadlineExceeded). A new"
 )]
 #[case::preempted_by_the_node(
     failed("Preempting", "Preempted in order to admit critical pod"),
@@ -172,8 +180,8 @@ fn a_fault_and_the_wait_after_it_are_told_alike(
 )]
 #[case::refused_for_the_nodes_state(
     refused("Evicted", "The node had condition: [MemoryPressure]. "),
-    "Evicted",
-    "The node had condition: [MemoryPressure]. A new pod is made"
+    "PodRefusedByNode",
+    "the node refuses the sandbox's pod: The node had condition: [MemoryPressure] (Evicted)"
 )]
 #[case::drained(
     deleted("EvictionByEvictionAPI", "Eviction API: evicting"),
@@ -263,6 +271,22 @@ fn a_running_pod_that_lost_its_readiness_says_how(
     let (told, message) = told_of_bound(runs_unready("False", containers, since, &last));
     assert_eq!(told, reason);
     assert!(message.contains(words), "{message}");
+}
+
+// Proves: C-021
+#[rstest]
+fn a_pod_that_its_node_is_about_to_end_has_not_lost_its_probe() {
+    let mut conditions = conditions("False", "False", "2026-11-20T10:05:00Z");
+    for condition in conditions.as_array_mut().unwrap() {
+        if condition["status"] == "False" {
+            condition["reason"] = json!("PodFailed");
+        }
+    }
+    let runs = container(&running("2026-11-20T10:00:10Z"), &json!({}), 0);
+    let status = json!({"phase": "Running", "conditions": conditions, "containerStatuses": [runs]});
+    let (told, message) = told_of_bound(pod(&Value::Null, &status));
+    assert_eq!(told, "SandboxNotReady");
+    assert!(!message.contains("probe"), "{message}");
 }
 
 // Proves: C-018, C-029
