@@ -14,7 +14,7 @@ use sandgate_e2e::progress::seconds;
 use sandgate_e2e::{NodeCluster, Options, OwnCluster, cluster, node_cluster, real_node};
 
 use crate::{image, tools};
-use tier::{CONTROL_PLANE, NODE, Outcome, QUICK, SLOW, Tier};
+use tier::{CONTROL_PLANE, NODE, Outcome, QUICK, SLOW, SLOW_NODE, Tier};
 
 /// Where the logs of a failed run are kept.
 const KEPT_LOGS: &str = "target/e2e-logs";
@@ -36,7 +36,7 @@ pub async fn run(long: bool) -> anyhow::Result<()> {
         })
         .await?,
     );
-    outcomes.push(on_a_node().await?);
+    outcomes.extend(on_a_node(if long { &[NODE, SLOW_NODE] } else { &[NODE] }).await?);
 
     let words: Vec<String> = outcomes.iter().map(Outcome::to_string).collect();
     println!(
@@ -80,13 +80,17 @@ async fn on_a_cluster(tiers: &[Tier]) -> anyhow::Result<Vec<Outcome>> {
 }
 
 /// Runs the tests that need pods to run and packets to flow, or says why they cannot.
-async fn on_a_node() -> anyhow::Result<Outcome> {
+async fn on_a_node(tiers: &[Tier]) -> anyhow::Result<Vec<Outcome>> {
     let began = Instant::now();
     if let Err(why) = real_node::supported() {
         if std::env::var_os("CI").is_some() {
             bail!("the node tests must run here, and cannot: {why}");
         }
-        return NODE.skip(why.to_string()).await;
+        let mut outcomes = Vec::new();
+        for tier in tiers {
+            outcomes.push(tier.skip(why.to_string()).await?);
+        }
+        return Ok(outcomes);
     }
     let archive = image::ensure(image::Make::Tried).await?;
     heading("image built", began);
@@ -104,12 +108,15 @@ async fn on_a_node() -> anyhow::Result<Outcome> {
         (real_node::IMAGE_VARIABLE, archive.as_os_str()),
         (own_binaries::VARIABLE, folder.as_os_str()),
     ];
-    let outcome = NODE.run(&variables).await?;
-    if !outcome.passed() {
+    let mut outcomes = Vec::new();
+    for tier in tiers {
+        outcomes.push(tier.run(&variables).await?);
+    }
+    if !outcomes.iter().all(Outcome::passed) {
         keep_logs(&cluster.access().folder)?;
         println!("the logs of the shared node are in {KEPT_LOGS}");
     }
-    Ok(outcome)
+    Ok(outcomes)
 }
 
 fn heading(what: &str, since: Instant) {

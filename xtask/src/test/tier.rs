@@ -38,6 +38,12 @@ pub const NODE: Tier = Tier {
     profile: "node",
     may_be_empty: false,
 };
+/// What takes long on one.
+pub const SLOW_NODE: Tier = Tier {
+    name: "slow node",
+    profile: "slow-node",
+    may_be_empty: true,
+};
 /// What takes long.
 pub const SLOW: Tier = Tier {
     name: "slow",
@@ -149,7 +155,7 @@ impl Tier {
 
 /// Removes the reports of earlier runs, so that what is there tells of this one.
 pub fn forget_reports() -> anyhow::Result<()> {
-    for tier in [QUICK, CONTROL_PLANE, NODE, SLOW] {
+    for tier in [QUICK, CONTROL_PLANE, NODE, SLOW_NODE, SLOW] {
         match fs::remove_file(tier.report()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(error).context("failed to remove an old test report");
