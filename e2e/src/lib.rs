@@ -28,6 +28,7 @@ pub mod process;
 pub mod progress;
 pub mod real_node;
 pub mod room;
+pub mod scene;
 pub mod service;
 
 pub use cluster::{Cluster, Options, OwnCluster};

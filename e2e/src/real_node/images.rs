@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::tools;
 use crate::binaries::NodeBinaries;
 use crate::folders::{self, FolderError};
 use crate::oci::{Image, OciError};
@@ -18,6 +19,15 @@ pub(super) const DNS: &str = "sandgate.local/coredns:1";
 /// Enforces NetworkPolicies.
 pub(super) const ENFORCER: &str = "sandgate.local/kube-network-policies:1";
 
+/// Everyday programs, to be run by nobody in particular.
+pub const EVERYDAY: &str = "sandgate.local/busybox:1";
+
+/// The program they all are.
+pub(super) const BUSYBOX: &str = "busybox";
+
+/// Those of its programs that images of ours need.
+const PROGRAMS: [&str; 8] = ["cat", "dd", "httpd", "rm", "sh", "sleep", "tail", "touch"];
+
 /// Why an image could not be had.
 #[derive(Debug, thiserror::Error)]
 pub enum ImagesError {
@@ -30,42 +40,57 @@ pub enum ImagesError {
 }
 
 /// The archives of all of them. Blocks: seconds the first time.
-pub(super) fn archives(binaries: &NodeBinaries, probe: &Path) -> Result<[PathBuf; 3], ImagesError> {
+pub(super) fn archives(binaries: &NodeBinaries, probe: &Path) -> Result<[PathBuf; 4], ImagesError> {
     let cache = folders::cache()?.join("images");
     folders::make(&cache)?;
     Ok([
-        archive(&cache, PAUSE, probe, &["/sandgate-probe", "pause"])?,
-        archive(&cache, DNS, &binaries.dns, &["/coredns"])?,
         archive(
             &cache,
-            ENFORCER,
-            &binaries.enforcer,
-            &["/kube-network-policies"],
+            &program(PAUSE, probe, &["/sandgate-probe", "pause"]),
         )?,
+        archive(&cache, &program(DNS, &binaries.dns, &["/coredns"]))?,
+        archive(
+            &cache,
+            &program(ENFORCER, &binaries.enforcer, &["/kube-network-policies"]),
+        )?,
+        archive(&cache, &everyday())?,
     ])
 }
 
-/// An image called `name` that holds one program and starts it so.
-fn archive(
-    cache: &Path,
-    name: &str,
-    program: &Path,
-    entrypoint: &[&str],
-) -> Result<PathBuf, ImagesError> {
-    let content = fs::read(program).map_err(|source| FolderError::at(program, source))?;
+/// An image called `name` that holds one program and starts it so, as root.
+fn program(name: &str, program: &Path, entrypoint: &[&str]) -> Image {
+    let at = entrypoint.first().copied().unwrap_or_default();
+    Image {
+        name: name.to_owned(),
+        entrypoint: entrypoint.iter().map(ToString::to_string).collect(),
+        files: vec![(program.to_owned(), at.to_owned())],
+        ..Image::default()
+    }
+}
+
+fn everyday() -> Image {
+    let at = format!("/bin/{BUSYBOX}");
+    let links = PROGRAMS.map(|name| (at.clone(), format!("/bin/{name}")));
+    let program = tools::find(BUSYBOX).unwrap_or_else(|| BUSYBOX.into());
+    Image {
+        name: EVERYDAY.to_owned(),
+        user: Some("65532:65532".to_owned()),
+        files: vec![(program, at)],
+        links: links.to_vec(),
+        ..Image::default()
+    }
+}
+
+/// Its archive, written unless it is there: it is named after what goes into it.
+fn archive(cache: &Path, image: &Image) -> Result<PathBuf, ImagesError> {
     let mut hash = Sha256::new();
-    for part in [name.as_bytes(), entrypoint.join(" ").as_bytes(), &content] {
-        hash.update(Sha256::digest(part));
+    hash.update(Sha256::digest(format!("{image:?}")));
+    for (program, _) in &image.files {
+        let content = fs::read(program).map_err(|source| FolderError::at(program, source))?;
+        hash.update(Sha256::digest(&content));
     }
     let archive = cache.join(format!("{:x}.tar", hash.finalize()));
     if !archive.is_file() {
-        let at = entrypoint.first().copied().unwrap_or_default();
-        let image = Image {
-            name: name.to_owned(),
-            entrypoint: entrypoint.iter().map(ToString::to_string).collect(),
-            files: vec![(program.to_owned(), at.to_owned())],
-            ..Image::default()
-        };
         image.write(&archive)?;
     }
     Ok(archive)

@@ -55,6 +55,9 @@ pub(super) fn kubelet(
             "nodefs.inodesFree": "1%",
             "imagefs.available": "1%",
         },
+        // How much a pod has written is looked at as often as whether it wrote too much, or an eviction
+        // comes a minute late.
+        "volumeStatsAggPeriod": "5s",
         // To lower it takes a right that a container lacks.
         "oomScoreAdj": 0,
     });

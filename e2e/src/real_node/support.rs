@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 
 use super::cgroups;
+use super::images::BUSYBOX;
 use super::namespaces;
 use super::network::QUEUE;
 use super::tools;
@@ -16,13 +17,15 @@ use crate::room::Room;
 pub(super) const PLUGINS: [&str; 3] = ["ptp", "host-local", "loopback"];
 
 /// Programs that come with the machine, and the Debian packages they come in.
-const PROGRAMS: [(&str, &str); 6] = [
+const PROGRAMS: [(&str, &str); 7] = [
     ("runc", "runc"),
     ("iptables-restore", "iptables"),
     ("nft", "nftables"),
     ("ip", "iproute2"),
     ("mount", "mount"),
     ("setpriv", "util-linux"),
+    // The other package of this name brings one that needs libraries.
+    (BUSYBOX, "busybox-static"),
 ];
 
 /// Controllers the kubelet limits pods with.
@@ -182,6 +185,7 @@ mod tests {
                 "iptables",
                 "nftables",
                 "iproute2",
+                "busybox-static",
                 "containernetworking-plugins"
             ]
         );

@@ -21,7 +21,6 @@ mod egress;
 mod finished;
 mod healing;
 mod life;
-mod manifests;
 mod own_bad_input;
 mod own_certificates;
 mod own_faults;
@@ -34,4 +33,5 @@ mod proxy;
 mod rbac;
 mod readiness;
 mod refusals;
-mod scene;
+
+use sandgate_e2e::scene::{self, manifests};

@@ -1,7 +1,8 @@
-//! Manifests that many tests use. Pure.
+//! Manifests of what a test's namespace holds. Pure.
 
-use sandgate_e2e::Stage;
 use serde_json::{Value, json};
+
+use crate::fake_node::Stage;
 
 /// Of Sandgate's own kinds.
 pub const API: &str = "omnia.altairalabs.ai/v1alpha1";
@@ -30,14 +31,17 @@ pub fn class(name: &str, stage: Stage) -> Value {
 
 /// The same, with `fields` laid over its spec.
 pub fn class_with(name: &str, stage: Stage, fields: &Value) -> Value {
+    class_of(name, &stage.image(), fields)
+}
+
+/// A small class of this image, with `fields` laid over its spec.
+pub fn class_of(name: &str, image: &str, fields: &Value) -> Value {
     let mut spec = json!({
-        "image": stage.image(),
+        "image": image,
         "ports": [{ "name": "http", "port": 8080 }],
         "resources": { "limits": { "cpu": "10m", "memory": "16Mi" } },
     });
-    for (name, value) in fields.as_object().unwrap() {
-        spec[name] = value.clone();
-    }
+    lay_over(&mut spec, fields);
     json!({
         "apiVersion": API,
         "kind": "SandboxClass",
@@ -48,7 +52,7 @@ pub fn class_with(name: &str, stage: Stage, fields: &Value) -> Value {
 
 /// The same class as one of the platform.
 pub fn of_the_platform(mut class: Value) -> Value {
-    class["kind"] = json!("ClusterSandboxClass");
+    lay_over(&mut class, &json!({ "kind": "ClusterSandboxClass" }));
     class
 }
 
@@ -64,9 +68,7 @@ pub fn claim_with(name: &str, class: &str, fields: &Value) -> Value {
         "classRef": { "name": class },
         "sessionID": format!("session-of-{name}"),
     });
-    for (name, value) in fields.as_object().unwrap() {
-        spec[name] = value.clone();
-    }
+    lay_over(&mut spec, fields);
     json!({
         "apiVersion": API,
         "kind": "SandboxClaim",
@@ -101,4 +103,11 @@ pub fn deployment(name: &str) -> Value {
             },
         },
     })
+}
+
+/// Each of `fields` takes the place of what `under` has by its name.
+fn lay_over(under: &mut Value, fields: &Value) {
+    if let (Some(under), Some(fields)) = (under.as_object_mut(), fields.as_object()) {
+        under.extend(fields.clone());
+    }
 }

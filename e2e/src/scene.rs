@@ -1,5 +1,7 @@
 //! A namespace with an agent runtime, in which claims live; and what a claim's status says. Does I/O.
 
+pub mod manifests;
+
 use std::ops::Deref;
 use std::time::Duration;
 
@@ -8,14 +10,17 @@ use k8s_openapi::api::core::v1::Namespace as NamespaceObject;
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::core::NamespaceResourceScope;
 use kube::{Api, ResourceExt};
-use sandgate_e2e::namespace::DEADLINE;
-use sandgate_e2e::{Cluster, Identity, Namespace, Outcome, Stage, Writer};
 use sandgate_shared::api::{ClaimPhase, SandboxClaim};
 use sandgate_shared::names::GROUP;
 use sandgate_shared::render::Installation as Names;
 use serde_json::{Value, json};
 
-use crate::manifests::{self, RUNTIME};
+use crate::cluster::Cluster;
+use crate::failure::Outcome;
+use crate::fake_node::Stage;
+use crate::identity::Identity;
+use crate::namespace::{DEADLINE, Namespace, Writer};
+use manifests::RUNTIME;
 
 /// The authorizer tells nobody when it knows a new binding; it is asked this often.
 const ASK_EVERY: Duration = Duration::from_millis(20);
@@ -116,8 +121,9 @@ impl Scene {
     /// Makes this class, and a user's claim on it called `name`.
     pub async fn claims_class(&self, name: &str, class: &Value) -> Outcome {
         self.accepts(class).await?;
-        let class = class["metadata"]["name"].as_str().unwrap();
-        self.user.accepts(&manifests::claim(name, class)).await?;
+        let class = class.pointer("/metadata/name").and_then(Value::as_str);
+        let claim = manifests::claim(name, class.unwrap_or_default());
+        self.user.accepts(&claim).await?;
         Ok(())
     }
 
@@ -214,5 +220,5 @@ pub fn addresses(claim: &SandboxClaim) -> Vec<String> {
 
 /// The claim's UID.
 pub fn uid(claim: &SandboxClaim) -> String {
-    claim.metadata.uid.clone().unwrap()
+    claim.metadata.uid.clone().unwrap_or_default()
 }
