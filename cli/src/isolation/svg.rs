@@ -1,13 +1,12 @@
 //! The report as a picture: an SVG text that needs nothing from elsewhere. Each cell has a shape of
 //! its own besides its colour, and tells its figures when pointed at. Pure.
 
-mod canvas;
-
-use canvas::Canvas;
+mod marks;
 
 use super::grid::{self, Grid, Mark};
 use super::report::{Cell, Report};
 use super::terminal::{ended_in_words, ending_mark};
+use crate::canvas::{Area, Canvas};
 
 const MARGIN: usize = 28;
 const CELL_WIDTH: usize = 34;
@@ -24,7 +23,7 @@ const LINE: usize = 105;
 
 /// Draws the report.
 pub fn render(report: &Report) -> String {
-    let mut canvas = Canvas::new(WIDTH);
+    let mut canvas = Canvas::new(WIDTH, marks::STYLE);
     let mut y = heading(&mut canvas, report);
     y = legend(&mut canvas, report, y);
     for (title, grid) in [
@@ -90,7 +89,7 @@ fn legend(canvas: &mut Canvas, report: &Report, y: usize) -> usize {
     for (index, mark) in shown.iter().enumerate() {
         let x = MARGIN + (index % 2) * (WIDTH / 2 - MARGIN);
         let row = y + (index / 2) * CELL_HEIGHT;
-        canvas.mark(x, row, 20, 16, *mark, None);
+        marks::draw(canvas, area(x, row, 20, 16), *mark, None);
         canvas.text(x + 30, row + 13, "", mark.words());
     }
     y + shown.len().div_ceil(2) * CELL_HEIGHT + 16
@@ -107,7 +106,8 @@ fn matrix(canvas: &mut Canvas, title: &str, grid: &Grid<'_>, y: usize) -> usize 
     for (index, row) in grid.rows.iter().enumerate() {
         let line = top + index * CELL_HEIGHT;
         if row.title != above {
-            canvas.line(MARGIN, line, CELLS_AT + grid.columns.len() * CELL_WIDTH);
+            let end = CELLS_AT + grid.columns.len() * CELL_WIDTH;
+            canvas.line((MARGIN, line), (end, line));
             canvas.text(MARGIN, line + 15, "", row.title);
             above = row.title;
         }
@@ -116,12 +116,21 @@ fn matrix(canvas: &mut Canvas, title: &str, grid: &Grid<'_>, y: usize) -> usize 
             if let Some(cell) = cell {
                 let x = CELLS_AT + column * CELL_WIDTH + 2;
                 let about = pointed_at(cell);
-                let (width, height) = (CELL_WIDTH - 4, CELL_HEIGHT - 4);
-                canvas.mark(x, line + 2, width, height, cell.mark(), Some(&about));
+                let at = area(x, line + 2, CELL_WIDTH - 4, CELL_HEIGHT - 4);
+                marks::draw(canvas, at, cell.mark(), Some(&about));
             }
         }
     }
     top + grid.rows.len() * CELL_HEIGHT + 24
+}
+
+fn area(x: usize, y: usize, width: usize, height: usize) -> Area {
+    Area {
+        x,
+        y,
+        width,
+        height,
+    }
 }
 
 /// What a cell tells when pointed at.
@@ -149,11 +158,9 @@ fn endings(canvas: &mut Canvas, report: &Report, mut y: usize) -> usize {
     canvas.text(MARGIN, y + 20, "section", title);
     y += 34;
     for ended in &report.endings {
-        canvas.mark(
-            MARGIN,
-            y,
-            30,
-            18,
+        marks::draw(
+            canvas,
+            area(MARGIN, y, 30, 18),
             ending_mark(ended),
             ended.reason.as_deref(),
         );
@@ -179,7 +186,7 @@ fn hardening(canvas: &mut Canvas, report: &Report, mut y: usize) -> usize {
         }
         for check in &hardened.checks {
             let mark = if check.holds { Mark::Shut } else { Mark::Leak };
-            canvas.mark(MARGIN, y, 30, 18, mark, None);
+            marks::draw(canvas, area(MARGIN, y, 30, 18), mark, None);
             canvas.text(MARGIN + 40, y + 14, "", &check.about);
             let found = if check.holds {
                 check.found.clone()

@@ -30,7 +30,7 @@ fn what_came_from_the_cluster_cannot_become_markup() {
 fn no_two_marks_look_alike_without_their_colours() {
     let shapes: std::collections::BTreeSet<String> = Mark::ALL
         .into_iter()
-        .map(|mark| canvas::shape(mark, 20, 20).replace("class=\"dark\" ", "outline "))
+        .map(|mark| marks::shape(mark, 20, 20).replace("class=\"dark\" ", "outline "))
         .collect();
     assert_eq!(shapes.len(), Mark::ALL.len());
 }
