@@ -159,6 +159,7 @@ mod tests {
                 "claim-deleted-foreground",
                 "policy-deleted",
                 "claim-failed",
+                "pod-deleted-by-force",
                 "namespace-deleted",
             ]
         );

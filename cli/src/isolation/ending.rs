@@ -63,8 +63,7 @@ pub fn judge(
         reached: reached.collect(),
     };
     let unwitnessed = forbidden.iter().find_map(|row| witness(row).err());
-    (ended.outcome, ended.reason) = if ending == Ending::Namespace {
-        let why = "with the namespace go all policies in it; measured and published, not judged";
+    (ended.outcome, ended.reason) = if let Some(why) = beyond_us(ending) {
         (Outcome::ImplementationDefined, Some(why.to_owned()))
     } else if ended.forbidden_arrivals > 0 {
         (Outcome::Leak, None)
@@ -77,6 +76,15 @@ pub fn judge(
         lived(ending, watched)
     };
     ended
+}
+
+/// Why nobody but the cluster can keep a workload in that ends so: measured and published, not judged.
+fn beyond_us(ending: Ending) -> Option<&'static str> {
+    match ending {
+        Ending::Namespace => Some("with the namespace go all policies in it"),
+        Ending::Force => Some("the network plugin forgets the pod before its processes end"),
+        _ => None,
+    }
 }
 
 fn lived(ending: Ending, watched: Watched) -> (Outcome, Option<String>) {

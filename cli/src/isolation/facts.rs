@@ -67,6 +67,11 @@ impl Addresses {
         )
     }
 
+    /// The first address of each of these ranges.
+    pub fn first_of<'a>(ranges: impl IntoIterator<Item = &'a str>) -> Self {
+        Self(ranges.into_iter().filter_map(first_of).collect())
+    }
+
     /// The first of a family.
     pub fn of(&self, family: Family) -> Option<IpAddr> {
         self.0
@@ -79,6 +84,15 @@ impl Addresses {
     pub fn any_of(&self, others: &Self) -> bool {
         self.0.iter().any(|address| others.0.contains(address))
     }
+}
+
+/// The address after the first of a range such as `10.244.0.0/24`.
+pub fn first_of(range: &str) -> Option<IpAddr> {
+    let (start, _) = range.split_once('/')?;
+    Some(match start.parse().ok()? {
+        IpAddr::V4(start) => IpAddr::V4(u32::from(start).checked_add(1)?.into()),
+        IpAddr::V6(start) => IpAddr::V6(u128::from(start).checked_add(1)?.into()),
+    })
 }
 
 /// A pod and the Service in front of it.
@@ -97,6 +111,8 @@ pub struct Node {
     pub name: String,
     /// Its internal addresses.
     pub addresses: Addresses,
+    /// The first address of its pods' range, which most plugins make their gateway.
+    pub gateway: Addresses,
 }
 
 /// Something outside the cluster, as given on the command line: `tcp:ADDR:PORT`, `udp:ADDR:PORT`,
@@ -267,6 +283,15 @@ mod tests {
             (read.protocol, read.address.to_string().as_str(), read.port),
             (protocol, address, port)
         );
+    }
+
+    #[rstest]
+    #[case("10.244.0.0/24", Some("10.244.0.1"))]
+    #[case("fd00:10:244::/64", Some("fd00:10:244::1"))]
+    #[case("10.244.0.0", None)]
+    fn a_range_begins_with_its_gateway(#[case] range: &str, #[case] first: Option<&str>) {
+        let found = first_of(range).map(|address| address.to_string());
+        assert_eq!(found.as_deref(), first);
     }
 
     #[rstest]

@@ -49,6 +49,8 @@ pub enum Ending {
     Policy,
     /// The claim fails.
     Failed,
+    /// The pod is deleted by force.
+    Force,
     /// The namespace is deleted.
     Namespace,
 }
@@ -138,6 +140,12 @@ pub const SCENARIOS: &[Scenario] = &[
         title: "claim failed",
         about: "the claim fails while its workload ignores SIGTERM",
         kind: Kind::Ending(Ending::Failed),
+    },
+    Scenario {
+        id: "pod-deleted-by-force",
+        title: "pod deleted by force",
+        about: "the pod is deleted without grace, while its workload ignores SIGTERM",
+        kind: Kind::Ending(Ending::Force),
     },
     Scenario {
         id: "namespace-deleted",

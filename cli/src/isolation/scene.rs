@@ -64,7 +64,7 @@ pub enum Life {
 pub struct Part<'a> {
     /// The name of its class and claim, and by which it calls itself.
     pub name: &'a str,
-    /// `LABEL=TARGET` each.
+    /// `LABEL=TARGET` each; without one it only serves.
     pub targets: Vec<String>,
     /// What its class opens.
     pub opening: Option<Opening>,
@@ -224,13 +224,18 @@ impl<'a> Scene<'a> {
     /// Makes a class and a claim for this part.
     pub async fn claim(&self, part: &Part<'_>) -> Result<(), Trouble> {
         let stage = self.stage;
-        let dial = Dial {
-            name: part.name,
-            targets: part.targets.clone(),
-            period: (part.life == Life::Brief).then_some(self.period),
-            serve: vec![port::CLASS, port::NOT_CLASS],
-            hardening: part.hardening,
-            ignore_term: part.life != Life::Brief,
+        let command = if part.targets.is_empty() {
+            arguments::receiver(part.name)
+        } else {
+            let dial = Dial {
+                name: part.name,
+                targets: part.targets.clone(),
+                period: (part.life == Life::Brief).then_some(self.period),
+                serve: vec![port::CLASS, port::NOT_CLASS],
+                hardening: part.hardening,
+                ignore_term: part.life != Life::Brief,
+            };
+            dial.words()
         };
         let service_namespace = match part.opening {
             Some(Opening::Elsewhere) => Some(stage.elsewhere.as_str()),
@@ -240,7 +245,7 @@ impl<'a> Scene<'a> {
         let class = Class {
             name: part.name,
             image: &stage.image,
-            command: dial.words(),
+            command,
             node: &stage.node,
             opening: part.opening,
             service_namespace,

@@ -212,12 +212,19 @@ impl Stage {
         }
     }
 
-    /// Deletes a claim whose sandbox has told all it will, and its pod at once.
-    pub async fn dismiss(&self, namespace: &str, claim: &str) -> Result<(), Trouble> {
-        let pod = self.pod_of(namespace, claim).await;
+    /// Deletes a claim, and leaves its pod the time it takes: a pod deleted by force is no longer
+    /// policed while it still dials.
+    pub async fn release(&self, namespace: &str, claim: &str) -> Result<(), Trouble> {
         let claims: Api<SandboxClaim> = self.api(namespace);
         let gone = claims.delete(claim, &DeleteParams::background()).await;
         gone.map_err(|error| Trouble::of(format!("delete claim {claim}"), error))?;
+        Ok(())
+    }
+
+    /// Deletes a claim whose sandbox does not dial any more, and its pod at once.
+    pub async fn dismiss(&self, namespace: &str, claim: &str) -> Result<(), Trouble> {
+        let pod = self.pod_of(namespace, claim).await;
+        self.release(namespace, claim).await?;
         match pod {
             Ok(pod) => self.kill(namespace, &pod.name_any()).await,
             Err(_) => Ok(()),

@@ -93,6 +93,8 @@ fn node(node: &NodeObject) -> Node {
         .unwrap_or_default()
         .iter()
         .filter(|address| address.type_ == "InternalIP");
+    let spec = node.spec.as_ref();
+    let ranges = spec.and_then(|spec| spec.pod_cidrs.as_deref());
     Node {
         // Pods are kept on a node by this label, which need not be the name.
         name: node
@@ -101,6 +103,7 @@ fn node(node: &NodeObject) -> Node {
             .cloned()
             .unwrap_or_else(|| node.name_any()),
         addresses: Addresses::read(internal.map(|address| address.address.as_str())),
+        gateway: Addresses::first_of(ranges.into_iter().flatten().map(String::as_str)),
     }
 }
 

@@ -80,12 +80,7 @@ fn wrapped(text: &str, most: usize) -> Vec<String> {
 }
 
 fn legend(canvas: &mut Canvas, report: &Report, y: usize) -> usize {
-    let endings = report.endings.iter().map(ending_mark);
-    let used: Vec<Mark> = report.cells.iter().map(Cell::mark).chain(endings).collect();
-    let shown: Vec<Mark> = Mark::ALL
-        .into_iter()
-        .filter(|mark| used.contains(mark))
-        .collect();
+    let shown: Vec<Mark> = report.marks().collect();
     for (index, mark) in shown.iter().enumerate() {
         let x = MARGIN + (index % 2) * (WIDTH / 2 - MARGIN);
         let row = y + (index / 2) * CELL_HEIGHT;

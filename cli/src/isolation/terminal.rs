@@ -93,8 +93,7 @@ impl Paper {
     }
 
     fn legend(&self, text: &mut String, report: &Report) {
-        let used = |mark: &Mark| report.cells.iter().any(|cell| cell.mark() == *mark);
-        for mark in Mark::ALL.into_iter().filter(used) {
+        for mark in report.marks() {
             let symbol = self.paint(mark, &mark.symbol().to_string());
             let _ = writeln!(text, "  {symbol}  {}", mark.words());
         }
@@ -226,6 +225,15 @@ pub fn ended_in_words(ended: &Ended) -> String {
 }
 
 impl Report {
+    /// The marks that cells and endings bear, in the order of the legend.
+    pub fn marks(&self) -> impl Iterator<Item = Mark> {
+        let endings = self.endings.iter().map(ending_mark);
+        let used: Vec<Mark> = self.cells.iter().map(Cell::mark).chain(endings).collect();
+        Mark::ALL
+            .into_iter()
+            .filter(move |mark| used.contains(mark))
+    }
+
     /// The short title of a scenario.
     pub fn title<'a>(&'a self, id: &'a str) -> &'a str {
         let tried = self.scenarios.iter().find(|tried| tried.id == id);

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::{Destination, Opening, Via, port};
+use super::{Destination, Opening, Presence, Via, port};
 use crate::isolation::facts::{Addresses, Facts, Family, Outside, Peer, Protocol};
 
 const OWN_NODE: &str = "Kubernetes leaves traffic between a pod and its own node open";
@@ -133,18 +133,27 @@ fn dns(facts: &Facts, family: Family) -> Vec<Destination> {
 }
 
 fn nodes(facts: &Facts, family: Family) -> Vec<Destination> {
-    let near = Some(("node", "its own node", &facts.node, Some(OWN_NODE)));
-    let far = facts.far_node.as_ref();
-    let far = far.map(|node| ("far-node", "another node", node, None));
+    let (near, far) = (&facts.node, facts.far_node.as_ref());
+    let places = [
+        Some(("node", "its own node", &near.addresses, Some(OWN_NODE))),
+        Some(("gateway", "its gateway", &near.gateway, Some(OWN_NODE))),
+        far.map(|far| ("far-node", "another node", &far.addresses, None)),
+    ];
     let mut rows = Vec::new();
-    for (name, to, node, undefined) in near.into_iter().chain(far) {
+    for (name, to, addresses, undefined) in places.into_iter().flatten() {
         for (protocol, to) in [
             (Protocol::Tcp, format!("{to}, kubelet")),
             (Protocol::Icmp, to.to_owned()),
         ] {
-            let target = addressed(protocol, &node.addresses, port::KUBELET, family);
+            let target = addressed(protocol, addresses, port::KUBELET, family);
             let row = Destination::new(name, &to, Via::NodeIp, protocol, family, target);
             rows.push(row.undefined(undefined));
+        }
+    }
+    // Not every plugin has a gateway there.
+    for row in &mut rows {
+        if row.label.starts_with("gateway") {
+            row.presence = Presence::Perhaps;
         }
     }
     rows

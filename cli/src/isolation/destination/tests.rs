@@ -23,6 +23,7 @@ pub fn facts(six: bool) -> Facts {
         node: Node {
             name: "one".to_owned(),
             addresses: Addresses::read(["10.245.0.1"]),
+            gateway: Addresses::read(["10.244.0.1"]),
         },
         numbered: peer(1, six),
         named: peer(2, six),
@@ -120,6 +121,7 @@ fn another_node_is_to_be_shut_and_the_own_one_is_left_to_the_plugin() {
     facts.far_node = Some(Node {
         name: "two".to_owned(),
         addresses: Addresses::read(["10.245.0.2"]),
+        ..Node::default()
     });
     let rows = destinations(&facts);
     assert!(row(&rows, "node-icmp").undefined.is_some());

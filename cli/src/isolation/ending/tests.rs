@@ -95,15 +95,17 @@ fn an_answer_that_the_sandbox_itself_tells_of_is_a_leak_as_well() {
     assert_eq!(ended.reached, ["forbidden-svc-tcp"]);
 }
 
-#[test]
-fn a_deleted_namespace_is_published_and_never_judged() {
+#[rstest]
+#[case("namespace-deleted")]
+#[case("pod-deleted-by-force")]
+fn an_end_that_nobody_can_police_is_published_and_never_judged(#[case] id: &str) {
     let arrivals = [
         ALIVE[0],
         ("forbidden-pod-tcp", 9),
         ("forbidden-pod-tcp", 12_000_009),
     ];
     let silent = Err("the witness got no answer".to_owned());
-    let ended = ended("namespace-deleted", &arrivals, LONG, &silent);
+    let ended = ended(id, &arrivals, LONG, &silent);
     assert_eq!(ended.outcome, Outcome::ImplementationDefined);
     assert_eq!(ended.window_seconds, Some(12.0));
     assert!(!ended.outcome.fails(false));

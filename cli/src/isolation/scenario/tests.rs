@@ -30,7 +30,14 @@ fn each_class_opens_what_it_names_and_nothing_else(#[case] id: &str, #[case] ope
     });
     assert_eq!(
         undefined,
-        ["node-tcp", "node-icmp", "api-pod-tcp", "api-svc-tcp"]
+        [
+            "node-tcp",
+            "node-icmp",
+            "gateway-tcp",
+            "gateway-icmp",
+            "api-pod-tcp",
+            "api-svc-tcp"
+        ]
     );
 }
 

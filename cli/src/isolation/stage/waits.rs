@@ -11,6 +11,13 @@ use crate::isolation::pods;
 use crate::isolation::trouble::Trouble;
 use crate::isolation::waiting::follow;
 
+/// Reasons that a probe's pod does not get over by itself.
+const HOPELESS: [&str; 3] = [
+    reason::IMAGE_PULL_FAILED,
+    reason::CRASH_LOOP,
+    reason::CONTAINER_CONFIG_ERROR,
+];
+
 impl Stage {
     /// Waits until a pod is as `holds` says.
     pub async fn pod_becomes(
@@ -61,15 +68,14 @@ impl Stage {
             let status = claim?.status.as_ref()?;
             let conditions = status.conditions.as_deref().unwrap_or_default();
             let ready = conditions.iter().find(|found| found.type_ == "Ready");
-            let why = ready.map_or("", |ready| &ready.reason);
+            let why = ready.map_or("", |ready| ready.reason.as_str());
             if let Some(ready) = ready {
                 last = format!("{why}: {}", ready.message);
             }
             if status.phase == Some(wanted) {
                 return Some(Ok(()));
             }
-            let hopeless =
-                status.phase == Some(ClaimPhase::Failed) || why == reason::IMAGE_PULL_FAILED;
+            let hopeless = status.phase == Some(ClaimPhase::Failed) || HOPELESS.contains(&why);
             hopeless.then_some(Err(()))
         });
         match found.await {

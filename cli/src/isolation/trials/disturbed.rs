@@ -61,7 +61,7 @@ pub(super) async fn disturb(
         }
     }
     for name in &names {
-        stage.dismiss(&stage.sandboxes, name).await?;
+        stage.release(&stage.sandboxes, name).await?;
     }
     trouble
 }

@@ -25,8 +25,8 @@ use crate::isolation::waiting::follow;
 const GOES: Duration = Duration::from_mins(2);
 /// How long a deleted policy may stay away.
 const COMES_BACK: Duration = Duration::from_secs(30);
-/// How long is looked on after the policy is back. A network plugin does not say when it has taken a
-/// policy in.
+/// How long is looked on after what was done: neither a network plugin that takes a policy in nor a
+/// process that is killed tells anybody.
 const AFTERWARDS: Duration = Duration::from_secs(3);
 
 /// Ends a sandbox and looks on until its pod is gone.
@@ -39,13 +39,19 @@ pub(super) async fn end(
     let (pod, endless) = dialling(scene, scenario, ending, notes).await?;
     let namespace = pod.namespace().unwrap_or_default();
     let began = Instant::now();
-    begin(scene, scenario, ending).await?;
+    begin(scene, scenario, ending, &pod).await?;
     if ending == Ending::Failed {
         let failed = ClaimPhase::Failed;
         scene
             .stage
             .claim_becomes(&namespace, scenario.id, failed)
             .await?;
+    }
+    if ending == Ending::Force {
+        // Its object is gone at once; how long its processes dial on, the receivers tell.
+        tokio::time::sleep(AFTERWARDS).await;
+        notes.sandboxes = vec![endless.sighting()];
+        return scene.stage.release(&namespace, scenario.id).await;
     }
     let pods: Api<Pod> = scene.stage.api(&namespace);
     let (name, uid) = (pod.name_any(), pod.uid());
@@ -65,7 +71,7 @@ pub(super) async fn without_policy(
     scenario: &Scenario,
     notes: &mut Notes,
 ) -> Result<(), Trouble> {
-    let (_, endless) = dialling(scene, scenario, Ending::Policy, notes).await?;
+    let (pod, endless) = dialling(scene, scenario, Ending::Policy, notes).await?;
     let stage = scene.stage;
     let policies: Api<NetworkPolicy> = stage.api(&stage.sandboxes);
     let name = names::sandbox(scenario.id);
@@ -74,7 +80,7 @@ pub(super) async fn without_policy(
         .map_err(|error| Trouble::of(format!("read NetworkPolicy {name}"), error))?
         .uid();
     let began = Instant::now();
-    begin(scene, scenario, Ending::Policy).await?;
+    begin(scene, scenario, Ending::Policy, &pod).await?;
     let back = follow(policies, &name, COMES_BACK, |policy| {
         let uid = policy?.uid();
         (uid != before).then_some(())
@@ -84,7 +90,7 @@ pub(super) async fn without_policy(
     }
     tokio::time::sleep(AFTERWARDS).await;
     notes.sandboxes = vec![endless.sighting()];
-    stage.dismiss(&stage.sandboxes, scenario.id).await
+    stage.release(&stage.sandboxes, scenario.id).await
 }
 
 /// A sandbox that dials for ever, once the Service it may reach has heard of it.
@@ -138,7 +144,12 @@ impl Scene<'_> {
 }
 
 /// Begins the end.
-async fn begin(scene: &Scene<'_>, scenario: &Scenario, ending: Ending) -> Result<(), Trouble> {
+async fn begin(
+    scene: &Scene<'_>,
+    scenario: &Scenario,
+    ending: Ending,
+    pod: &Pod,
+) -> Result<(), Trouble> {
     let stage = scene.stage;
     let name = scenario.id;
     let (what, done) = match ending {
@@ -165,6 +176,10 @@ async fn begin(scene: &Scene<'_>, scenario: &Scenario, ending: Ending) -> Result
             let done = runtimes.patch(DOOMED_RUNTIME, &how, &off).await;
             let what = format!("edit AgentRuntime {DOOMED_RUNTIME}");
             (what, done.map(drop))
+        }
+        Ending::Force => {
+            let pod = pod.name_any();
+            return stage.kill(&stage.sandboxes, &pod).await;
         }
         Ending::Namespace => {
             let namespaces: Api<Namespace> = Api::all(stage.client.clone());
