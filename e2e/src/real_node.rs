@@ -73,6 +73,9 @@ pub struct Options {
     pub control_plane: control_plane::Options,
     /// Whether the enforcer also judges what pods send to the node itself. Kubernetes leaves that open.
     pub guard_node: bool,
+    /// Whether the enforcer judges what pods send before a Service's address is translated to a pod's, as
+    /// some network plugins do; then what they send to the node is judged, too.
+    pub judges_before_translation: bool,
     /// The archive of our image, brought onto the node as it starts; the one [`IMAGE_VARIABLE`] names if
     /// `None`. The program that stands in for workloads is taken out of it.
     pub image: Option<PathBuf>,
@@ -85,6 +88,7 @@ impl Default for Options {
         Self {
             control_plane: control_plane::Options::default(),
             guard_node: true,
+            judges_before_translation: false,
             image: None,
             pods: "10.244.0.0/24".to_owned(),
         }
@@ -164,8 +168,7 @@ impl RealNode {
     }
 
     async fn come_up(&mut self, probe: PathBuf, ours: PathBuf) -> Result<(), RealNodeError> {
-        self.network
-            .judge(&self.options.pods, self.options.guard_node)?;
+        self.network.judge(&self.options)?;
         let binaries = self.binaries.clone();
         let archives = in_background(move || Ok(images::archives(&binaries, &probe)?));
         let plane = &mut self.plane;

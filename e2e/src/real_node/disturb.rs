@@ -43,8 +43,7 @@ impl RealNode {
         self.machine
             .reboot(&self.network.node, &self.programs.first)?;
         self.network.forget_rules()?;
-        self.network
-            .judge(&self.options.pods, self.options.guard_node)?;
+        self.network.judge(&self.options)?;
         self.start_containerd().await?;
         self.machine.start(KUBELET, &self.programs.kubelet)?;
         self.machine.start(PROXY, &self.programs.proxy)?;

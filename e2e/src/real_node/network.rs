@@ -6,6 +6,7 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use super::Options;
 use super::namespaces;
 use super::seclusion::{self, Leak, View};
 use super::tools::{self, ToolError};
@@ -111,10 +112,16 @@ impl Network {
         Ok(seclusion::judge(&machine?, &node?, &outside?)?)
     }
 
-    /// Lets the enforcer judge every first packet to and from `pods`, on its way through the node and,
-    /// with `guard_node`, to the node itself. Nobody on the queue means: dropped.
-    pub(super) fn judge(&self, pods: &str, guard_node: bool) -> Result<(), NetworkError> {
-        let input = if guard_node {
+    /// Lets the enforcer judge every first packet to and from pods, on its way through the node and,
+    /// if the node is guarded, to the node itself. Nobody on the queue means: dropped.
+    ///
+    /// Before translation a packet to a Service is judged as its pod sent it, and still again as it
+    /// arrives, for the enforcer does not look at one direction alone.
+    pub(super) fn judge(&self, options: &Options) -> Result<(), NetworkError> {
+        let pods = &options.pods;
+        let early = if options.judges_before_translation {
+            format!("-A PREROUTING -s {pods} -j JUDGED\n")
+        } else if options.guard_node {
             format!("-A INPUT -s {pods} -j JUDGED\n")
         } else {
             String::new()
@@ -128,7 +135,7 @@ impl Network {
              -A JUDGED -d {pods} -j NFQUEUE --queue-num {QUEUE}\n\
              -A POSTROUTING -m owner --uid-owner 0 -j RETURN\n\
              -A POSTROUTING -j JUDGED\n\
-             {input}\
+             {early}\
              COMMIT\n"
         );
         tools::run(&self.node, "iptables-restore", &[], &rules)?;
