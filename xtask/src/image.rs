@@ -10,11 +10,10 @@ mod twice;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use sandgate_e2e::oci::{Image, Written};
-use sandgate_e2e::progress::{Step, seconds};
+use sandgate_e2e::progress::Step;
 use sandgate_e2e::real_node::IMAGE_VARIABLE;
 
 pub use self::build::Make;
@@ -37,14 +36,16 @@ pub fn default_name() -> String {
 /// Builds the image and says what came out. With `twice`, builds it again from a copy of the
 /// sources in another folder, and fails unless the same bytes come out.
 pub async fn run(output: Option<&Path>, name: &str, twice: bool) -> anyhow::Result<()> {
-    let began = Instant::now();
     let place = Place::here()?;
     let archive = output.map_or_else(|| place.target.join(ARCHIVE), Path::to_owned);
+    let step = Step::begin("building the image");
     let written = make(&place, Make::Shipped, name, &archive).await?;
+    step.done();
     println!("{}", describe(&archive, name, &written));
-    println!("built in {}", seconds(began.elapsed()));
     if twice {
+        let step = Step::begin("building it again from a copy of the sources");
         twice::check(&place, name, &written).await?;
+        step.done();
         println!("the same bytes come out of a copy of the sources in another folder");
     }
     Ok(())

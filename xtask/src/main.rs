@@ -39,7 +39,8 @@ enum Command {
     },
     /// Run all tests: quick ones, then those on a real API server.
     Test {
-        /// Also what takes long: many seeds, every rule switched off by itself, the benchmarks.
+        /// Also what takes long: many seeds, every rule switched off by itself, the image built twice,
+        /// the benchmarks.
         #[arg(long)]
         long: bool,
     },
@@ -58,7 +59,7 @@ enum Command {
     /// Build the image: static binaries in an OCI archive from scratch.
     Image {
         /// Where to write the archive, instead of target/image/sandgate.tar.
-        #[arg(long)]
+        #[arg(long, value_parser = from_where_we_are_called)]
         output: Option<PathBuf>,
         /// What pods will call it.
         #[arg(long, default_value_t = image::default_name())]
@@ -70,11 +71,7 @@ enum Command {
     /// Measure on a real node who reaches whom, from each sandbox's first millisecond.
     Isolation(isolation::Flags),
     /// Measure against the budgets, with release binaries.
-    Bench {
-        /// One JSON object a line for each figure.
-        #[arg(long)]
-        json: bool,
-    },
+    Bench(bench::Flags),
 }
 
 fn main() -> ExitCode {
@@ -98,7 +95,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         Command::Test { long: false } => wait_for(test::run(false)),
         Command::Test { long: true } => {
             wait_for(test::run(true))?;
-            bench::run(false)
+            wait_for(image::run(None, &image::default_name(), true))?;
+            bench::run(&bench::Flags::everything())
         }
         Command::Generate { check } => generate::run(*check),
         Command::Trace { check } => trace::run(*check),
@@ -108,8 +106,13 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
             twice,
         } => wait_for(image::run(output.as_deref(), name, *twice)),
         Command::Isolation(flags) => wait_for(isolation::run(flags)),
-        Command::Bench { json } => bench::run(*json),
+        Command::Bench(flags) => bench::run(flags),
     }
+}
+
+/// Commands run in the top folder of the repository, people anywhere in it.
+fn from_where_we_are_called(path: &str) -> std::io::Result<PathBuf> {
+    std::path::absolute(path)
 }
 
 fn wait_for(task: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
