@@ -71,7 +71,11 @@ enum Command {
     /// Measure on a real node who reaches whom, from each sandbox's first millisecond.
     Isolation(isolation::Flags),
     /// Measure against the budgets, with release binaries.
-    Bench(bench::Flags),
+    Bench {
+        /// One JSON object a line for each figure.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -96,7 +100,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         Command::Test { long: true } => {
             wait_for(test::run(true))?;
             wait_for(image::run(None, &image::default_name(), true))?;
-            bench::run(&bench::Flags::everything())
+            bench::run(false)
         }
         Command::Generate { check } => generate::run(*check),
         Command::Trace { check } => trace::run(*check),
@@ -106,7 +110,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
             twice,
         } => wait_for(image::run(output.as_deref(), name, *twice)),
         Command::Isolation(flags) => wait_for(isolation::run(flags)),
-        Command::Bench(flags) => bench::run(flags),
+        Command::Bench { json } => bench::run(*json),
     }
 }
 
