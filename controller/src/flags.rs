@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Parser, value_parser};
+use clap::{ArgAction, Parser};
 use ipnet::IpNet;
 
 use crate::claim::plan::{DnsTarget, Settings};
@@ -85,7 +85,7 @@ pub struct Flags {
         env = "SANDGATE_DNS_PORT",
         default_value = "53",
         value_delimiter = ',',
-        value_parser = value_parser!(u16).range(1..),
+        value_parser = network::port,
         value_name = "PORT"
     )]
     pub dns_port: Vec<u16>,

@@ -58,6 +58,14 @@ pub(super) fn namespace(text: &str) -> Result<String, String> {
     })
 }
 
+/// Reads a port.
+pub(super) fn port(text: &str) -> Result<u16, String> {
+    match text.parse() {
+        Ok(port @ 1..) => Ok(port),
+        _ => Err("must be the number of a port, 1 to 65535, such as 53".to_owned()),
+    }
+}
+
 /// Reads an address or a network of addresses.
 pub(super) fn address(text: &str) -> Result<IpNet, String> {
     let network: IpNet = match text.parse::<IpAddr>() {
