@@ -1,6 +1,17 @@
 //! A real node: kubelet, container runtime, DNS, an enforcer, and packets.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on stops where it stands"
+)]
+
 mod leftovers;
+mod life;
+mod life_ends;
 mod own_crash;
 mod own_disturbed;
 mod own_two_nodes;
+mod workload;
