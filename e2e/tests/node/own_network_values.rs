@@ -1,0 +1,235 @@
+//! Installations that have to be told of the cluster's network: where its DNS is, and where on its way a
+//! packet is judged. In packets: what a value opens, that it was needed, and that nothing else opens.
+
+mod dialling;
+
+use std::process::Command;
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{Pod, Service};
+use kube::Api;
+use kube::runtime::wait::{await_condition, conditions};
+use sandgate_e2e::node_cluster::{Options, values};
+use sandgate_e2e::real_node::{NODE_ADDRESS, OUTSIDE};
+use sandgate_e2e::scene::Scene;
+use sandgate_e2e::scene::manifests::{RUNTIME, service};
+use sandgate_e2e::{Failure, NodeCluster, Outcome, manifests};
+use sandgate_shared::render::Installation as Names;
+use serde_json::{Value, json};
+
+use dialling::{
+    Labels, Targets, class, comes_to_reach, got, labels, never_reached_anything, reaches, server,
+};
+
+/// The label that makes a pod one of its runtime's.
+const RUNTIME_POD_LABEL: &str = "omnia.altairalabs.ai/agent-runtime";
+
+/// What every DNS of the cluster knows.
+const NAME: &str = "kubernetes.default.svc.cluster.local";
+
+/// The Service of the DNS that every real node has.
+const DNS: &str = "10.96.0.10";
+
+/// Gives the installation other values.
+async fn upgrade(cluster: &NodeCluster, further: &Value) -> Outcome {
+    let names = Names::default();
+    let (kubeconfig, values) = (&cluster.access().kubeconfig, values(further));
+    let (release, namespace) = (&names.release, &names.namespace);
+    // What it comes to is waited for by whoever asks.
+    let upgraded = cluster
+        .helm
+        .upgrade(kubeconfig, release, namespace, &values, None);
+    upgraded.await?;
+    Ok(())
+}
+
+/// Makes a class whose sandboxes dial `targets`, and a user's claim of the same name.
+async fn claims(scene: &Scene, name: &str, targets: &Targets, egress: &Value) -> Outcome {
+    scene
+        .claims_class(name, &class(name, targets, egress))
+        .await
+}
+
+/// Where whoever resolves the Service's name finds it.
+async fn cluster_ip(scene: &Scene, service: &str) -> Outcome<String> {
+    let found = scene.api::<Service>().get(service).await?;
+    let address = found.spec.and_then(|spec| spec.cluster_ip);
+    address.ok_or_else(|| Failure::saying(format!("{service} has no address")))
+}
+
+/// Starts a server and waits until it is ready; returns its address.
+async fn serving(scene: &Scene, name: &str, label: (&str, &str)) -> Outcome<String> {
+    scene.accepts(&server(name, label)).await?;
+    let pod = scene.becomes(name, "is ready", is_ready).await?;
+    let address = pod.status.and_then(|status| status.pod_ip);
+    address.ok_or_else(|| Failure::saying(format!("{name} has no address")))
+}
+
+fn is_ready(pod: &Pod) -> bool {
+    let status = pod.status.as_ref();
+    let conditions = status.and_then(|status| status.conditions.as_deref());
+    let mut conditions = conditions.unwrap_or_default().iter();
+    conditions.any(|it| it.type_ == "Ready" && it.status == "True")
+}
+
+fn all(targets: &Targets) -> Labels {
+    targets
+        .iter()
+        .map(|(label, _)| (*label).to_owned())
+        .collect()
+}
+
+fn asks(resolver: &str) -> String {
+    format!("dns:{resolver}:53/{NAME}")
+}
+
+// Proves: O-024, O-025, O-027, X-015
+#[tokio::test]
+async fn where_packets_are_judged_before_translation_services_are_reached_once_it_is_told()
+-> Outcome {
+    let mut options = Options::default();
+    options.node.judges_before_translation = true;
+    let cluster = Box::pin(NodeCluster::start(options)).await?;
+    let scene = Scene::on(&cluster, "early").await?;
+    let ports = json!([
+        { "name": "listed", "port": 80, "targetPort": 8080 },
+        { "name": "same-pods", "port": 81, "targetPort": 8080 },
+    ]);
+    // Its twin has the same pods, which are open: what keeps a sandbox from it is its address alone.
+    let mut twin = service("twin", &ports);
+    twin["spec"]["selector"] = json!({ "app": "mirror" });
+    for service in [
+        service("mirror", &ports),
+        service("neighbour", &ports),
+        twin,
+    ] {
+        scene.accepts(&service).await?;
+    }
+    let (pod, _, _) = tokio::try_join!(
+        serving(&scene, "mirror", ("app", "mirror")),
+        serving(&scene, "neighbour", ("app", "neighbour")),
+        serving(&scene, "runtime", (RUNTIME_POD_LABEL, RUNTIME)),
+    )?;
+    let mirror = cluster_ip(&scene, "mirror").await?;
+    let [twin, neighbour] = [
+        cluster_ip(&scene, "twin").await?,
+        cluster_ip(&scene, "neighbour").await?,
+    ];
+    let targets = [
+        ("pod", format!("tcp:{pod}:8080")),
+        ("other-port-of-the-pod", format!("tcp:{pod}:8081")),
+        ("service", format!("tcp:{mirror}:80")),
+        ("other-port", format!("tcp:{mirror}:81")),
+        ("twin", format!("tcp:{twin}:80")),
+        ("neighbour", format!("tcp:{neighbour}:80")),
+        ("api-server", "tcp:10.96.0.1:443".to_owned()),
+        ("outside", format!("tcp:{}:80", OUTSIDE[0])),
+        ("dns", asks(DNS)),
+        ("dns-by-tcp", format!("tcp:{DNS}:53")),
+        ("node", format!("tcp:{NODE_ADDRESS}:6443")),
+    ];
+    let allowed = json!([{ "name": "mirror", "ports": [80] }]);
+    let egress = json!({ "allowedServices": allowed, "dns": true });
+    claims(&scene, "reaching", &targets, &egress).await?;
+    claims(&scene, "shut", &targets, &json!({})).await?;
+    scene.bound("reaching").await?;
+    scene.bound("shut").await?;
+
+    assert_eq!(got(&scene, "neighbour", &targets).await?, all(&targets));
+    reaches(&scene, "reaching", &labels(["pod"])).await?;
+
+    let told = json!({ "network": {
+        "judgesBeforeTranslation": true,
+        "dns": { "addresses": [DNS] },
+    } });
+    upgrade(&cluster, &told).await?;
+    let open = labels(["pod", "service", "dns", "dns-by-tcp"]);
+    let ever = comes_to_reach(&scene, "reaching", &open).await?;
+    assert_eq!(ever, open);
+    never_reached_anything(&scene, "shut").await?;
+
+    let sandbox = cluster_ip(&scene, "reaching-sandbox").await?;
+    let sandbox = [("sandbox", format!("tcp:{sandbox}:8080"))];
+    assert_eq!(got(&scene, "runtime", &sandbox).await?, all(&sandbox));
+    assert_eq!(got(&scene, "neighbour", &sandbox).await?, labels([]));
+    Ok(())
+}
+
+/// Where NodeLocal DNSCache answers.
+const NODE_LOCAL: &str = "169.254.20.10";
+
+/// Brings two more resolvers: one in pods elsewhere, on another port, and one on the node itself.
+async fn bring_resolvers(cluster: &NodeCluster) -> Outcome {
+    let given = cluster.node.on_the_node(|| {
+        let address = format!("{NODE_LOCAL}/32");
+        Command::new("ip")
+            .args(["address", "add", &address, "dev", "lo"])
+            .status()
+    })??;
+    assert!(given.success());
+    let both = manifests::parse(include_str!("own_network_values/dns.yaml"))?;
+    manifests::apply(&cluster.client(), &both).await?;
+    for name in ["dns", "node-local-dns"] {
+        let deployments: Api<Deployment> = Api::namespaced(cluster.client(), "openshift-dns");
+        let ready = conditions::is_deployment_completed();
+        Box::pin(await_condition(deployments, name, ready)).await?;
+    }
+    Ok(())
+}
+
+/// A resolver in pods, as OpenShift has it, asked on these ports.
+fn in_openshift(ports: &[u16]) -> Value {
+    json!({ "network": { "dns": {
+        "namespace": "openshift-dns",
+        "podLabel": "dns.operator.openshift.io/daemonset-dns=default",
+        "ports": ports,
+    } } })
+}
+
+// Proves: X-015, O-027
+#[tokio::test]
+async fn the_dns_is_reached_where_the_installation_says_it_is_by_whoever_asks_for_it() -> Outcome {
+    let options = Options {
+        values: in_openshift(&[53]),
+        ..Options::default()
+    };
+    let cluster = Box::pin(NodeCluster::start(options)).await?;
+    bring_resolvers(&cluster).await?;
+    let scene = Scene::on(&cluster, "dns").await?;
+    let openshift = "10.96.0.53";
+    let targets = [
+        ("usual", asks(DNS)),
+        ("openshift", asks(openshift)),
+        ("openshift-by-tcp", format!("tcp:{openshift}:53")),
+        ("node-local", asks(NODE_LOCAL)),
+        ("node-local-by-tcp", format!("tcp:{NODE_LOCAL}:53")),
+        ("other-port", format!("tcp:{NODE_LOCAL}:8181")),
+        ("node", asks(&NODE_ADDRESS.to_string())),
+        ("outside", format!("udp:{}:53", OUTSIDE[0])),
+        ("metadata", "udp:169.254.169.254:53".to_owned()),
+    ];
+    serving(&scene, "neighbour", ("app", "neighbour")).await?;
+    claims(&scene, "asking", &targets, &json!({ "dns": true })).await?;
+    claims(&scene, "shut", &targets, &json!({})).await?;
+    scene.bound("asking").await?;
+    scene.bound("shut").await?;
+    assert_eq!(got(&scene, "neighbour", &targets).await?, all(&targets));
+    // The port is not the pods'.
+    reaches(&scene, "asking", &labels([])).await?;
+
+    let elsewhere = json!({ "network": { "dns": {
+        "addresses": [NODE_LOCAL],
+        "ports": [53, 5353],
+    } } });
+    upgrade(&cluster, &elsewhere).await?;
+    let first = labels(["usual", "node-local", "node-local-by-tcp"]);
+    let ever = comes_to_reach(&scene, "asking", &first).await?;
+    assert_eq!(ever, first);
+
+    upgrade(&cluster, &in_openshift(&[5353])).await?;
+    let second = labels(["openshift", "openshift-by-tcp"]);
+    let ever = comes_to_reach(&scene, "asking", &second).await?;
+    assert_eq!(ever, &first | &second);
+    never_reached_anything(&scene, "shut").await?;
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! Sandboxes that dial the same targets as long as they live, and what of these answers. Does I/O.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::{AsyncBufReadExt, TryStreamExt};
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
+use kube::api::{ListParams, LogParams};
+use sandgate_e2e::namespace::DEADLINE;
+use sandgate_e2e::node_cluster::image_name;
+use sandgate_e2e::scene::Scene;
+use sandgate_e2e::scene::manifests::class_of;
+use sandgate_e2e::{Failure, Outcome};
+use sandgate_probe::line::Line;
+use sandgate_probe::tally::Tally;
+use sandgate_shared::names::LABEL_CLAIM;
+use serde_json::{Value, json};
+
+/// A target is judged by as many tries.
+const TRIES: u64 = 20;
+
+/// What is dialled: a label, and where it is.
+pub type Targets = [(&'static str, String)];
+
+/// Labels of targets.
+pub type Labels = BTreeSet<String>;
+
+/// What answered.
+#[derive(Debug, PartialEq, Eq)]
+struct Answered {
+    /// Of the last tries.
+    now: Labels,
+    /// Of all since the sandbox started.
+    ever: Labels,
+}
+
+/// These labels.
+pub fn labels<const N: usize>(labels: [&str; N]) -> Labels {
+    labels.map(str::to_owned).into()
+}
+
+/// A class whose sandboxes dial `targets`.
+pub fn class(name: &str, targets: &Targets, egress: &Value) -> Value {
+    let name_of_it = format!("--name={name}");
+    let dial = [
+        "/sandgate-probe",
+        "dial",
+        &name_of_it,
+        "--for=0s",
+        "--serve=8080",
+    ];
+    let mut args = dial.map(str::to_owned).to_vec();
+    args.extend(arguments(targets));
+    let fields = json!({
+        "args": args,
+        "egress": egress,
+        "resources": { "limits": { "cpu": "200m", "memory": "32Mi" } },
+    });
+    class_of(name, &image_name(), &fields)
+}
+
+/// An ordinary pod with one label, which serves on ports 8080 and 8081.
+pub fn server(name: &str, label: (&str, &str)) -> Value {
+    let name_of_it = format!("--name={name}");
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": { "name": name, "labels": { label.0: label.1 } },
+        "spec": {
+            "containers": [{
+                "name": "server",
+                "image": image_name(),
+                "args": ["/sandgate-probe", "serve", name_of_it, "--tcp=8080", "--tcp=8081"],
+                "readinessProbe": { "tcpSocket": { "port": 8080 }, "periodSeconds": 1 },
+                "securityContext": {
+                    "allowPrivilegeEscalation": false,
+                    "capabilities": { "drop": ["ALL"] },
+                },
+            }],
+            "securityContext": {
+                "runAsNonRoot": true,
+                "seccompProfile": { "type": "RuntimeDefault" },
+            },
+        },
+    })
+}
+
+/// What an ordinary pod reaches of `targets`, which are tried once each.
+pub async fn got(scene: &Scene, pod: &str, targets: &Targets) -> Outcome<Labels> {
+    let arguments = arguments(targets);
+    let mut command = vec!["exec", pod, "--", "/sandgate-probe", "get"];
+    command.extend(arguments.iter().map(String::as_str));
+    let said = scene.kubectl(&command, None).await?;
+    let answered = said.stdout.lines().filter_map(|line| {
+        let (label, rest) = line.split_once(": ")?;
+        rest.starts_with("answered").then(|| label.to_owned())
+    });
+    Ok(answered.collect())
+}
+
+/// Looks once at what answers the claim's sandbox: exactly these.
+pub async fn reaches(scene: &Scene, claim: &str, expected: &Labels) -> Outcome {
+    let answered = look(scene, claim, |_| true).await?;
+    assert_eq!(&answered.now, expected, "{claim}");
+    Ok(())
+}
+
+/// Looks once at what answers the claim's sandbox or ever did: nothing.
+pub async fn never_reached_anything(scene: &Scene, claim: &str) -> Outcome {
+    let nothing = Answered {
+        now: Labels::new(),
+        ever: Labels::new(),
+    };
+    assert_eq!(look(scene, claim, |_| true).await?, nothing, "{claim}");
+    Ok(())
+}
+
+/// Waits until exactly these answer the claim's sandbox, and returns all that ever did.
+pub async fn comes_to_reach(scene: &Scene, claim: &str, expected: &Labels) -> Outcome<Labels> {
+    let mut last = Labels::new();
+    let looks = look(scene, claim, |answered| {
+        last.clone_from(&answered.now);
+        answered.now == *expected
+    });
+    match tokio::time::timeout(DEADLINE, looks).await {
+        Ok(answered) => Ok(answered?.ever),
+        Err(_) => Err(Failure::saying(format!(
+            "{claim} never came to reach exactly {expected:?}; last it reached {last:?}"
+        ))),
+    }
+}
+
+/// Follows what the claim's sandbox tells from now on, until `enough` of what answered a round of tries.
+async fn look(
+    scene: &Scene,
+    claim: &str,
+    mut enough: impl FnMut(&Answered) -> bool,
+) -> Outcome<Answered> {
+    let ours = ListParams::default().labels(&format!("{LABEL_CLAIM}={claim}"));
+    let pods = scene.api::<Pod>();
+    let pod = pods
+        .list(&ours)
+        .await?
+        .items
+        .first()
+        .map(ResourceExt::name_any);
+    let pod = pod.unwrap_or_default();
+    let from_now = LogParams {
+        follow: true,
+        tail_lines: Some(0),
+        ..LogParams::default()
+    };
+    let mut lines = pods.log_stream(&pod, &from_now).await?.lines();
+    let (mut before, mut last) = (BTreeMap::new(), BTreeMap::new());
+    while let Some(line) = lines.try_next().await? {
+        let Ok(Line::Tally(tally)) = serde_json::from_str(&line) else {
+            continue;
+        };
+        let label = tally.target.clone();
+        before.entry(label.clone()).or_insert_with(|| tally.clone());
+        last.insert(label, tally);
+        if let Some(answered) = round(&before, &last) {
+            if enough(&answered) {
+                return Ok(answered);
+            }
+            before.clone_from(&last);
+        }
+    }
+    Err(Failure::saying(format!("{pod} fell silent: {last:?}")))
+}
+
+/// What answered in between, if every target was tried often enough.
+fn round(before: &BTreeMap<String, Tally>, last: &BTreeMap<String, Tally>) -> Option<Answered> {
+    let mut answered = Answered {
+        now: Labels::new(),
+        ever: Labels::new(),
+    };
+    for (label, tally) in last {
+        let before = before.get(label)?;
+        if tally.attempts.saturating_sub(before.attempts) < TRIES {
+            return None;
+        }
+        if tally.answers > before.answers {
+            answered.now.insert(label.clone());
+        }
+        if tally.answers > 0 {
+            answered.ever.insert(label.clone());
+        }
+    }
+    Some(answered)
+}
+
+fn arguments(targets: &Targets) -> Vec<String> {
+    let all = targets.iter();
+    all.map(|(label, at)| format!("--target={label}={at}"))
+        .collect()
+}
