@@ -2,7 +2,7 @@
 //! to the budgets. Does I/O.
 //!
 //! The webhook is measured alone, so that nothing else of ours takes its core; the controller on a
-//! control plane of its own with a fake node.
+//! control plane of its own with a fake node; and all of it, as it is shipped, on a real node.
 
 mod audit;
 mod claims;
@@ -11,43 +11,112 @@ mod figure;
 mod latency;
 mod load;
 mod machine;
+mod manifests;
+mod node;
 mod process;
 mod reviews;
 mod sightings;
 mod webhook;
 
-use anyhow::{Context, bail};
+use std::path::PathBuf;
+
+use anyhow::{Context, anyhow, bail};
+use clap::{Args, ValueEnum};
 use sandgate_e2e::own_binaries::OwnBinaries;
 use sandgate_e2e::progress::Step;
+use sandgate_e2e::{Failure, real_node};
+use tokio::runtime::Runtime;
 
 use self::figure::{Figure, Table};
-use crate::tools;
+use crate::{image, tools};
+
+/// Flags of `cargo xtask bench`.
+#[derive(Clone, Debug, Args)]
+pub struct Flags {
+    /// Measure this alone, instead of everything.
+    #[arg(value_enum)]
+    only: Option<Only>,
+    /// One JSON object a line for each figure.
+    #[arg(long)]
+    json: bool,
+    /// Where to draw what the median claim on a real node waited for.
+    #[arg(long, value_name = "FILE", default_value = PICTURE)]
+    svg: PathBuf,
+}
+
+/// In the folder cargo builds into.
+const PICTURE: &str = "target/bench/bound-timeline.svg";
+
+/// What can be measured alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Only {
+    /// From a claim to a sandbox that can be dialled, on a real node.
+    Node,
+}
+
+impl Flags {
+    /// Everything, for people.
+    pub fn everything() -> Self {
+        Self {
+            only: None,
+            json: false,
+            svg: PathBuf::from(PICTURE),
+        }
+    }
+}
 
 /// Builds, measures and prints every figure; as JSON one object a line.
 ///
 /// # Errors
 /// Something could not be measured, or a figure that comes out the same on every machine misses its
 /// budget. Times and memory that miss theirs are told, but fail nothing: a busy machine is slow.
-pub fn run(json: bool) -> anyhow::Result<()> {
+pub fn run(flags: &Flags) -> anyhow::Result<()> {
     if !cfg!(target_os = "linux") {
         bail!("bench reads /proc, which only Linux has");
     }
-    let runtime = tokio::runtime::Runtime::new().context("failed to start the async runtime")?;
-    let own = runtime.block_on(build())?;
+    let runtime = Runtime::new().context("failed to start the async runtime")?;
+    let supported = real_node::supported();
+    let everything = flags.only.is_none();
+    if let (Some(Only::Node), Err(why)) = (flags.only, &supported) {
+        bail!("bench node measures on a real node: {why}");
+    }
+    let own = everything.then(|| runtime.block_on(build())).transpose()?;
+    let archive = supported
+        .is_ok()
+        .then(|| image::ensure(image::Make::Shipped));
+    let archive = archive
+        .map(|ensured| runtime.block_on(ensured))
+        .transpose()?;
+    // Only now: building is what makes a machine busy.
     let machine = machine::describe()?;
-    let mut table = Table::new(json);
-    table.add(Figure::text("machine", machine))?;
+    let mut table = Table::new(flags.json);
+    table.add(Figure::text("machine", machine.clone()))?;
 
-    let step = Step::begin("measuring the webhook");
-    for figure in webhook::measure(&own)? {
-        table.add(figure)?;
+    if let Some(own) = own {
+        let step = Step::begin("measuring the webhook");
+        for figure in webhook::measure(&own)? {
+            table.add(figure)?;
+        }
+        step.done();
+        let step = Step::begin("measuring the controller");
+        for figure in runtime.block_on(claims::measure(&own))? {
+            table.add(figure)?;
+        }
+        step.done();
     }
-    step.done();
-    let step = Step::begin("measuring the controller");
-    for figure in runtime.block_on(claims::measure(&own))? {
-        table.add(figure)?;
+    match (archive, supported) {
+        (Some(archive), _) => {
+            let picture = node::Picture {
+                file: &flags.svg,
+                machine: &machine,
+            };
+            for figure in runtime.block_on(Box::pin(node::measure(archive, &picture)))? {
+                table.add(figure)?;
+            }
+        }
+        (None, Err(why)) => table.add(Figure::text("node", format!("left out: {why}")))?,
+        (None, Ok(())) => {}
     }
-    step.done();
     table.finish()
 }
 
@@ -68,4 +137,17 @@ async fn build() -> anyhow::Result<OwnBinaries> {
         .parent()
         .context("the folder of the running program has no parent")?;
     Ok(OwnBinaries::within(&target.join("release"))?)
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the shape that `map_err` wants"
+)]
+fn said(failure: Failure) -> anyhow::Error {
+    anyhow!("{failure}")
+}
+
+/// Counts here are far below where a double loses whole numbers.
+fn number(count: usize) -> f64 {
+    u32::try_from(count).map_or(f64::INFINITY, f64::from)
 }

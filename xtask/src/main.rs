@@ -71,11 +71,7 @@ enum Command {
     /// Measure on a real node who reaches whom, from each sandbox's first millisecond.
     Isolation(isolation::Flags),
     /// Measure against the budgets, with release binaries.
-    Bench {
-        /// One JSON object a line for each figure.
-        #[arg(long)]
-        json: bool,
-    },
+    Bench(bench::Flags),
 }
 
 fn main() -> ExitCode {
@@ -100,7 +96,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         Command::Test { long: true } => {
             wait_for(test::run(true))?;
             wait_for(image::run(None, &image::default_name(), true))?;
-            bench::run(false)
+            bench::run(&bench::Flags::everything())
         }
         Command::Generate { check } => generate::run(*check),
         Command::Trace { check } => trace::run(*check),
@@ -110,7 +106,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
             twice,
         } => wait_for(image::run(output.as_deref(), name, *twice)),
         Command::Isolation(flags) => wait_for(isolation::run(flags)),
-        Command::Bench { json } => bench::run(*json),
+        Command::Bench(flags) => bench::run(flags),
     }
 }
 

@@ -2,7 +2,6 @@
 //! control plane of its own, whose fake node makes pods ready at once. Does I/O.
 
 mod counters;
-mod manifests;
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -12,18 +11,19 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use sandgate_e2e::installation::{self, Controller};
 use sandgate_e2e::own_binaries::OwnBinaries;
-use sandgate_e2e::{Failure, Namespace, Options, OwnCluster};
-use sandgate_shared::api::{ClaimPhase, SandboxClaim};
+use sandgate_e2e::{Namespace, Options, OwnCluster};
+use sandgate_shared::api::SandboxClaim;
 use sandgate_shared::names;
 use sandgate_shared::render::Installation as Names;
 
 use self::counters::{counters, quiet};
-use self::manifests::{claim, class, runtime};
 use super::audit::{AuditLog, Tally};
 use super::figure::Figure;
 use super::latency::Latencies;
+use super::manifests::{claim, class, runtime};
 use super::process;
-use super::sightings::{self, Sightings};
+use super::sightings::{self, Sightings, is_bound, is_ready};
+use super::{number, said};
 
 /// Claims before those that are measured: with them everything that happens once has happened, and
 /// the buffers that any number of claims shares have grown.
@@ -164,8 +164,7 @@ impl Seen {
     fn figures(&self) -> anyhow::Result<[Figure; 5]> {
         let millis = |latencies: &Latencies, percent| {
             latencies
-                .percentile(percent)
-                .map(|latency| latency.as_secs_f64() * 1e3)
+                .millis(percent)
                 .context("no claim was seen to be Bound")
         };
         let bound = sightings::between(&self.ready, &self.bound);
@@ -220,22 +219,6 @@ async fn create(namespace: &Namespace, prefix: &'static str, count: u32) -> anyh
     })
 }
 
-fn is_bound(claim: &SandboxClaim) -> bool {
-    let phase = claim.status.as_ref().and_then(|status| status.phase);
-    phase == Some(ClaimPhase::Bound)
-}
-
-fn is_ready(pod: &Pod) -> bool {
-    let conditions = pod
-        .status
-        .as_ref()
-        .and_then(|status| status.conditions.as_ref());
-    conditions
-        .into_iter()
-        .flatten()
-        .any(|condition| condition.type_ == "Ready" && condition.status == "True")
-}
-
 /// Starts the controller again and waits until it has looked at every claim and has nothing left to
 /// do.
 async fn restart(controller: &mut Controller) -> anyhow::Result<()> {
@@ -269,17 +252,4 @@ fn id(cluster: &mut OwnCluster) -> anyhow::Result<u32> {
         .service
         .id()
         .context("the controller does not run")
-}
-
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "the shape that `map_err` wants"
-)]
-fn said(failure: Failure) -> anyhow::Error {
-    anyhow!("{failure}")
-}
-
-/// Counts here are far below where a double loses whole numbers.
-fn number(count: usize) -> f64 {
-    u32::try_from(count).map_or(f64::INFINITY, f64::from)
 }

@@ -25,6 +25,12 @@ impl Latencies {
         let rank = (self.0.len() * percent).div_ceil(100);
         self.0.get(rank.saturating_sub(1)).copied()
     }
+
+    /// The same in milliseconds.
+    pub fn millis(&self, percent: usize) -> Option<f64> {
+        let latency = self.percentile(percent)?;
+        Some(latency.as_secs_f64() * 1e3)
+    }
 }
 
 #[cfg(test)]

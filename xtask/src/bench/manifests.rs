@@ -12,18 +12,36 @@ fn object(kind: &str, name: &str, spec: &Value) -> Value {
     })
 }
 
-/// A class with nothing special.
+/// A class with nothing special; pods of it become ready where nothing runs.
 pub fn class() -> Value {
-    let spec = json!({
-        "image": "registry.example/python-tools:3.13",
+    object(
+        "SandboxClass",
+        "python",
+        &spec("registry.example/python-tools:3.13"),
+    )
+}
+
+/// The same for a node that runs pods: of `image`, which holds the probe, and is there already.
+pub fn class_on_node(image: &str) -> Value {
+    let mut spec = spec(image);
+    let differs = json!({
+        "imagePullPolicy": "Never",
+        "args": ["/sandgate-probe", "serve", "--name", "sandbox", "--tcp", "8080"],
+    });
+    json_patch::merge(&mut spec, &differs);
+    object("SandboxClass", "python", &spec)
+}
+
+fn spec(image: &str) -> Value {
+    json!({
+        "image": image,
         "ports": [{ "name": "mcp", "port": 8080 }],
         // Small enough that the one node has room for all.
         "resources": {
             "requests": { "cpu": "1m", "memory": "1Mi" },
             "limits": { "cpu": "1", "memory": "512Mi" },
         },
-    });
-    object("SandboxClass", "python", &spec)
+    })
 }
 
 /// The runtime that asks for sandboxes.

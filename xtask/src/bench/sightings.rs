@@ -2,13 +2,16 @@
 
 use std::collections::HashMap;
 use std::fmt::Debug;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use futures::StreamExt;
+use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::runtime::watcher::{self, Event, watcher};
+use sandgate_shared::api::{ClaimPhase, SandboxClaim};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -18,29 +21,31 @@ use super::latency::Latencies;
 /// How long a watch may take to stand.
 const START: Duration = Duration::from_secs(30);
 
-/// A watch on one kind, and for each claim the moment at which what was waited for was first seen.
+/// A watch on one kind, and for each `What` (a claim, or one of several things about a claim) the
+/// moment at which it was first seen.
 #[derive(Debug)]
-pub struct Sightings {
-    first: Arc<Mutex<HashMap<String, Instant>>>,
+pub struct Sightings<What = String> {
+    first: Arc<Mutex<HashMap<What, Instant>>>,
     count: watch::Receiver<usize>,
     follower: JoinHandle<()>,
 }
 
-impl Drop for Sightings {
+impl<What> Drop for Sightings<What> {
     fn drop(&mut self) {
         self.follower.abort();
     }
 }
 
-impl Sightings {
-    /// Follows `objects`; `claim_of` names the claim of an object that is as waited for. Returns when
-    /// the watch stands, so that nothing after it is missed; what was so before is no sighting.
-    pub async fn follow<K>(
+impl<What: Clone + Eq + Hash + Send + 'static> Sightings<What> {
+    /// Follows `objects`; `shows` names what an object shows to be so. Returns when the watch stands,
+    /// so that nothing after it is missed; what was so before is no sighting.
+    pub async fn follow<K, Shown>(
         objects: Api<K>,
-        claim_of: impl Fn(&K) -> Option<String> + Send + 'static,
+        shows: impl Fn(&K) -> Shown + Send + 'static,
     ) -> anyhow::Result<Self>
     where
         K: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+        Shown: IntoIterator<Item = What>,
     {
         let first = Arc::new(Mutex::new(HashMap::new()));
         let (counted, count) = watch::channel(0);
@@ -52,11 +57,11 @@ impl Sightings {
                 let now = Instant::now();
                 match event {
                     Ok(Event::Apply(object)) => {
-                        if let Some(claim) = claim_of(&object) {
-                            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                            seen.entry(claim).or_insert(now);
-                            counted.send_replace(seen.len());
+                        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                        for what in shows(&object) {
+                            seen.entry(what).or_insert(now);
                         }
+                        counted.send_replace(seen.len());
                     }
                     Ok(Event::InitDone) => drop(stands.send_replace(true)),
                     Ok(_) => {}
@@ -76,7 +81,7 @@ impl Sightings {
         })
     }
 
-    /// Returns once as many claims have been seen.
+    /// Returns once as many have been seen.
     pub async fn reach(&mut self, wanted: usize, within: Duration) -> anyhow::Result<()> {
         let reached = self.count.wait_for(|count| *count >= wanted);
         let in_time = tokio::time::timeout(within, reached)
@@ -86,20 +91,38 @@ impl Sightings {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => bail!("a watch broke while it was measured"),
             Err(_) => bail!(
-                "only {} of {wanted} claims came so far within {} s",
+                "only {} of {wanted} were seen within {} s",
                 *self.count.borrow(),
                 within.as_secs()
             ),
         }
     }
 
-    /// The moments, by claim.
-    pub fn moments(&self) -> HashMap<String, Instant> {
+    /// The moments.
+    pub fn moments(&self) -> HashMap<What, Instant> {
         self.first
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
+}
+
+/// Whether it is `Bound`.
+pub fn is_bound(claim: &SandboxClaim) -> bool {
+    let phase = claim.status.as_ref().and_then(|status| status.phase);
+    phase == Some(ClaimPhase::Bound)
+}
+
+/// Whether it is ready.
+pub fn is_ready(pod: &Pod) -> bool {
+    let conditions = pod
+        .status
+        .as_ref()
+        .and_then(|status| status.conditions.as_ref());
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
 /// How long after `from` each claim was seen in `to`; zero if the watches told it the other way round.
