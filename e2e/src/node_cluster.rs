@@ -79,14 +79,20 @@ impl NodeCluster {
             Ok(notes) => notes,
             Err(error) => return Err(why_not(&cluster, &names.namespace, &error.to_string()).await),
         };
-        installation::until_judged(&cluster.client()).await?;
-        step.done();
-        Ok(Self {
+        let this = Self {
             node,
             helm,
             notes,
             cluster,
-        })
+        };
+        this.until_judged().await?;
+        step.done();
+        Ok(this)
+    }
+
+    /// Waits until writes are judged by a webhook in a pod, as after a reboot of its node.
+    pub async fn until_judged(&self) -> Outcome {
+        Ok(installation::until_judged(&self.client()).await?)
     }
 
     /// Writes the file for [`crate::cluster::NODE_VARIABLE`] and returns its path.

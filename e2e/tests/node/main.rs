@@ -13,6 +13,7 @@ mod life;
 mod life_ends;
 mod own_crash;
 mod own_disturbed;
+mod own_life;
 mod own_network_values;
 mod own_two_nodes;
 mod workload;
