@@ -75,18 +75,13 @@ pub fn run(flags: &Flags) -> anyhow::Result<()> {
         bail!("bench reads /proc, which only Linux has");
     }
     let runtime = Runtime::new().context("failed to start the async runtime")?;
-    let supported = real_node::supported();
     let everything = flags.only.is_none();
-    if let (Some(Only::Node), Err(why)) = (flags.only, &supported) {
-        bail!("bench node measures on a real node: {why}");
-    }
+    let node = match real_node::supported() {
+        Ok(()) => Ok(runtime.block_on(image::ensure(image::Make::Shipped))?),
+        Err(why) if everything => Err(why),
+        Err(why) => bail!("bench node measures on a real node: {why}"),
+    };
     let own = everything.then(|| runtime.block_on(build())).transpose()?;
-    let archive = supported
-        .is_ok()
-        .then(|| image::ensure(image::Make::Shipped));
-    let archive = archive
-        .map(|ensured| runtime.block_on(ensured))
-        .transpose()?;
     // Only now: building is what makes a machine busy.
     let machine = machine::describe()?;
     let mut table = Table::new(flags.json);
@@ -104,8 +99,8 @@ pub fn run(flags: &Flags) -> anyhow::Result<()> {
         }
         step.done();
     }
-    match (archive, supported) {
-        (Some(archive), _) => {
+    match node {
+        Ok(archive) => {
             let picture = node::Picture {
                 file: &flags.svg,
                 machine: &machine,
@@ -114,8 +109,7 @@ pub fn run(flags: &Flags) -> anyhow::Result<()> {
                 table.add(figure)?;
             }
         }
-        (None, Err(why)) => table.add(Figure::text("node", format!("left out: {why}")))?,
-        (None, Ok(())) => {}
+        Err(why) => table.add(Figure::text("node", format!("left out: {why}")))?,
     }
     table.finish()
 }

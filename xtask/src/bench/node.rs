@@ -91,7 +91,7 @@ pub async fn measure(archive: PathBuf, picture: &Picture<'_>) -> anyhow::Result<
     step.done();
 
     let median = median(&timelines).context("no claim was measured")?;
-    draw(median, picture)?;
+    draw(median, timelines.len(), picture)?;
     let mut figures = figures(&timelines)?;
     figures.push(Figure::shown(
         format!("node_{CROWD}_claims_at_once_all_bound"),
@@ -140,8 +140,8 @@ fn figures(timelines: &[Timeline]) -> anyhow::Result<Vec<Figure>> {
     Ok(figures)
 }
 
-fn draw(median: &Timeline, picture: &Picture<'_>) -> anyhow::Result<()> {
-    let svg = picture::render(median, CLAIMS, picture.machine);
+fn draw(median: &Timeline, measured: usize, picture: &Picture<'_>) -> anyhow::Result<()> {
+    let svg = picture::render(median, measured, picture.machine);
     let file = picture.file;
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)
