@@ -6,23 +6,23 @@ mod dialling;
 use std::process::Command;
 
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::core::v1::Service;
 use kube::Api;
 use kube::runtime::wait::{await_condition, conditions};
 use sandgate_e2e::node_cluster::{Options, values};
 use sandgate_e2e::real_node::{NODE_ADDRESS, OUTSIDE};
 use sandgate_e2e::scene::Scene;
-use sandgate_e2e::scene::manifests::{RUNTIME, service};
+use sandgate_e2e::scene::manifests::service;
 use sandgate_e2e::{Failure, NodeCluster, Outcome, manifests};
 use sandgate_shared::render::Installation as Names;
 use serde_json::{Value, json};
 
 use dialling::{
-    Labels, Targets, class, comes_to_reach, got, labels, never_reached_anything, reaches, server,
+    Targets, comes_to_get_all, comes_to_reach, dialling, got, labels, never_reached_anything,
+    reaches, server,
 };
 
-/// The label that makes a pod one of its runtime's.
-const RUNTIME_POD_LABEL: &str = "omnia.altairalabs.ai/agent-runtime";
+use crate::workload::{bring_caller, is_ready, until_called};
 
 /// What every DNS of the cluster knows.
 const NAME: &str = "kubernetes.default.svc.cluster.local";
@@ -30,10 +30,15 @@ const NAME: &str = "kubernetes.default.svc.cluster.local";
 /// The Service of the DNS that every real node has.
 const DNS: &str = "10.96.0.10";
 
-/// Gives the installation other values.
-async fn upgrade(cluster: &NodeCluster, further: &Value) -> Outcome {
+/// Values of an installation that is told this of its network. Its one pod hands over sooner than two.
+fn told(network: &Value) -> Value {
+    values(&json!({ "replicas": 1, "network": network }))
+}
+
+/// Tells the installation something else of its network.
+async fn upgrade(cluster: &NodeCluster, network: &Value) -> Outcome {
     let names = Names::default();
-    let (kubeconfig, values) = (&cluster.access().kubeconfig, values(further));
+    let (kubeconfig, values) = (&cluster.access().kubeconfig, told(network));
     let (release, namespace) = (&names.release, &names.namespace);
     // What it comes to is waited for by whoever asks.
     let upgraded = cluster
@@ -46,7 +51,7 @@ async fn upgrade(cluster: &NodeCluster, further: &Value) -> Outcome {
 /// Makes a class whose sandboxes dial `targets`, and a user's claim of the same name.
 async fn claims(scene: &Scene, name: &str, targets: &Targets, egress: &Value) -> Outcome {
     scene
-        .claims_class(name, &class(name, targets, egress))
+        .claims_class(name, &dialling(name, targets, egress))
         .await
 }
 
@@ -58,25 +63,11 @@ async fn cluster_ip(scene: &Scene, service: &str) -> Outcome<String> {
 }
 
 /// Starts a server and waits until it is ready; returns its address.
-async fn serving(scene: &Scene, name: &str, label: (&str, &str)) -> Outcome<String> {
-    scene.accepts(&server(name, label)).await?;
+async fn serving(scene: &Scene, name: &str) -> Outcome<String> {
+    scene.accepts(&server(name)).await?;
     let pod = scene.becomes(name, "is ready", is_ready).await?;
     let address = pod.status.and_then(|status| status.pod_ip);
     address.ok_or_else(|| Failure::saying(format!("{name} has no address")))
-}
-
-fn is_ready(pod: &Pod) -> bool {
-    let status = pod.status.as_ref();
-    let conditions = status.and_then(|status| status.conditions.as_deref());
-    let mut conditions = conditions.unwrap_or_default().iter();
-    conditions.any(|it| it.type_ == "Ready" && it.status == "True")
-}
-
-fn all(targets: &Targets) -> Labels {
-    targets
-        .iter()
-        .map(|(label, _)| (*label).to_owned())
-        .collect()
 }
 
 fn asks(resolver: &str) -> String {
@@ -87,7 +78,10 @@ fn asks(resolver: &str) -> String {
 #[tokio::test]
 async fn where_packets_are_judged_before_translation_services_are_reached_once_it_is_told()
 -> Outcome {
-    let mut options = Options::default();
+    let mut options = Options {
+        values: told(&json!({})),
+        ..Options::default()
+    };
     options.node.judges_before_translation = true;
     let cluster = Box::pin(NodeCluster::start(options)).await?;
     let scene = Scene::on(&cluster, "early").await?;
@@ -105,10 +99,10 @@ async fn where_packets_are_judged_before_translation_services_are_reached_once_i
     ] {
         scene.accepts(&service).await?;
     }
-    let (pod, _, _) = tokio::try_join!(
-        serving(&scene, "mirror", ("app", "mirror")),
-        serving(&scene, "neighbour", ("app", "neighbour")),
-        serving(&scene, "runtime", (RUNTIME_POD_LABEL, RUNTIME)),
+    let (pod, _, ()) = tokio::try_join!(
+        serving(&scene, "mirror"),
+        serving(&scene, "neighbour"),
+        bring_caller(&scene),
     )?;
     let mirror = cluster_ip(&scene, "mirror").await?;
     let [twin, neighbour] = [
@@ -132,26 +126,27 @@ async fn where_packets_are_judged_before_translation_services_are_reached_once_i
     let egress = json!({ "allowedServices": allowed, "dns": true });
     claims(&scene, "reaching", &targets, &egress).await?;
     claims(&scene, "shut", &targets, &json!({})).await?;
-    scene.bound("reaching").await?;
+    let bound = scene.bound("reaching").await?;
     scene.bound("shut").await?;
 
-    assert_eq!(got(&scene, "neighbour", &targets).await?, all(&targets));
-    reaches(&scene, "reaching", &labels(["pod"])).await?;
+    tokio::try_join!(
+        comes_to_get_all(&scene, "neighbour", &targets),
+        reaches(&scene, "reaching", labels(["pod"])),
+    )?;
 
-    let told = json!({ "network": {
-        "judgesBeforeTranslation": true,
-        "dns": { "addresses": [DNS] },
-    } });
-    upgrade(&cluster, &told).await?;
+    let early = json!({ "judgesBeforeTranslation": true, "dns": { "addresses": [DNS] } });
+    upgrade(&cluster, &early).await?;
     let open = labels(["pod", "service", "dns", "dns-by-tcp"]);
     let ever = comes_to_reach(&scene, "reaching", &open).await?;
     assert_eq!(ever, open);
-    never_reached_anything(&scene, "shut").await?;
-
     let sandbox = cluster_ip(&scene, "reaching-sandbox").await?;
     let sandbox = [("sandbox", format!("tcp:{sandbox}:8080"))];
-    assert_eq!(got(&scene, "runtime", &sandbox).await?, all(&sandbox));
-    assert_eq!(got(&scene, "neighbour", &sandbox).await?, labels([]));
+    let (stranger, (), ()) = tokio::try_join!(
+        got(&scene, "neighbour", &sandbox),
+        until_called(&scene, &bound, true),
+        never_reached_anything(&scene, "shut"),
+    )?;
+    assert_eq!(stranger, labels([]));
     Ok(())
 }
 
@@ -179,23 +174,23 @@ async fn bring_resolvers(cluster: &NodeCluster) -> Outcome {
 
 /// A resolver in pods, as OpenShift has it, asked on these ports.
 fn in_openshift(ports: &[u16]) -> Value {
-    json!({ "network": { "dns": {
+    json!({ "dns": {
         "namespace": "openshift-dns",
         "podLabel": "dns.operator.openshift.io/daemonset-dns=default",
         "ports": ports,
-    } } })
+    } })
 }
 
 // Proves: X-015, O-027
 #[tokio::test]
 async fn the_dns_is_reached_where_the_installation_says_it_is_by_whoever_asks_for_it() -> Outcome {
     let options = Options {
-        values: in_openshift(&[53]),
+        values: told(&in_openshift(&[53])),
         ..Options::default()
     };
     let cluster = Box::pin(NodeCluster::start(options)).await?;
-    bring_resolvers(&cluster).await?;
     let scene = Scene::on(&cluster, "dns").await?;
+    tokio::try_join!(bring_resolvers(&cluster), serving(&scene, "neighbour"))?;
     let openshift = "10.96.0.53";
     let targets = [
         ("usual", asks(DNS)),
@@ -208,19 +203,17 @@ async fn the_dns_is_reached_where_the_installation_says_it_is_by_whoever_asks_fo
         ("outside", format!("udp:{}:53", OUTSIDE[0])),
         ("metadata", "udp:169.254.169.254:53".to_owned()),
     ];
-    serving(&scene, "neighbour", ("app", "neighbour")).await?;
     claims(&scene, "asking", &targets, &json!({ "dns": true })).await?;
     claims(&scene, "shut", &targets, &json!({})).await?;
     scene.bound("asking").await?;
     scene.bound("shut").await?;
-    assert_eq!(got(&scene, "neighbour", &targets).await?, all(&targets));
-    // The port is not the pods'.
-    reaches(&scene, "asking", &labels([])).await?;
+    // The resolver's pods are told right, and their port is not.
+    tokio::try_join!(
+        comes_to_get_all(&scene, "neighbour", &targets),
+        reaches(&scene, "asking", labels([])),
+    )?;
 
-    let elsewhere = json!({ "network": { "dns": {
-        "addresses": [NODE_LOCAL],
-        "ports": [53, 5353],
-    } } });
+    let elsewhere = json!({ "dns": { "addresses": [NODE_LOCAL], "ports": [53, 5353] } });
     upgrade(&cluster, &elsewhere).await?;
     let first = labels(["usual", "node-local", "node-local-by-tcp"]);
     let ever = comes_to_reach(&scene, "asking", &first).await?;

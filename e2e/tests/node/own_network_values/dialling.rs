@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::{AsyncBufReadExt, TryStreamExt};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
-use kube::api::{ListParams, LogParams};
+use kube::api::LogParams;
 use sandgate_e2e::namespace::DEADLINE;
 use sandgate_e2e::node_cluster::image_name;
 use sandgate_e2e::scene::Scene;
-use sandgate_e2e::scene::manifests::class_of;
 use sandgate_e2e::{Failure, Outcome};
 use sandgate_probe::line::Line;
 use sandgate_probe::tally::Tally;
-use sandgate_shared::names::LABEL_CLAIM;
 use serde_json::{Value, json};
+
+use crate::workload::{class, pod_of};
 
 /// A target is judged by as many tries.
 const TRIES: u64 = 20;
@@ -40,7 +40,7 @@ pub fn labels<const N: usize>(labels: [&str; N]) -> Labels {
 }
 
 /// A class whose sandboxes dial `targets`.
-pub fn class(name: &str, targets: &Targets, egress: &Value) -> Value {
+pub fn dialling(name: &str, targets: &Targets, egress: &Value) -> Value {
     let name_of_it = format!("--name={name}");
     let dial = [
         "/sandgate-probe",
@@ -51,21 +51,17 @@ pub fn class(name: &str, targets: &Targets, egress: &Value) -> Value {
     ];
     let mut args = dial.map(str::to_owned).to_vec();
     args.extend(arguments(targets));
-    let fields = json!({
-        "args": args,
-        "egress": egress,
-        "resources": { "limits": { "cpu": "200m", "memory": "32Mi" } },
-    });
-    class_of(name, &image_name(), &fields)
+    let fields = json!({ "args": args, "egress": egress });
+    class(name, &image_name(), &fields)
 }
 
-/// An ordinary pod with one label, which serves on ports 8080 and 8081.
-pub fn server(name: &str, label: (&str, &str)) -> Value {
+/// An ordinary pod, which serves on ports 8080 and 8081.
+pub fn server(name: &str) -> Value {
     let name_of_it = format!("--name={name}");
     json!({
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": { "name": name, "labels": { label.0: label.1 } },
+        "metadata": { "name": name, "labels": { "app": name } },
         "spec": {
             "containers": [{
                 "name": "server",
@@ -98,10 +94,27 @@ pub async fn got(scene: &Scene, pod: &str, targets: &Targets) -> Outcome<Labels>
     Ok(answered.collect())
 }
 
+/// Tries from an ordinary pod until all targets have answered one round: they are there. When a Service
+/// is served is no event.
+pub async fn comes_to_get_all(scene: &Scene, pod: &str, targets: &Targets) -> Outcome {
+    let all: Labels = targets.iter().map(|target| target.0.to_owned()).collect();
+    let mut last = Labels::new();
+    let tried = async {
+        while last != all {
+            last = got(scene, pod, targets).await?;
+        }
+        Outcome::Ok(())
+    };
+    match tokio::time::timeout(DEADLINE, tried).await {
+        Ok(done) => done,
+        Err(_) => Err(Failure::saying(format!("{pod} got {last:?} of {all:?}"))),
+    }
+}
+
 /// Looks once at what answers the claim's sandbox: exactly these.
-pub async fn reaches(scene: &Scene, claim: &str, expected: &Labels) -> Outcome {
+pub async fn reaches(scene: &Scene, claim: &str, expected: Labels) -> Outcome {
     let answered = look(scene, claim, |_| true).await?;
-    assert_eq!(&answered.now, expected, "{claim}");
+    assert_eq!(answered.now, expected, "{claim}");
     Ok(())
 }
 
@@ -136,15 +149,8 @@ async fn look(
     claim: &str,
     mut enough: impl FnMut(&Answered) -> bool,
 ) -> Outcome<Answered> {
-    let ours = ListParams::default().labels(&format!("{LABEL_CLAIM}={claim}"));
     let pods = scene.api::<Pod>();
-    let pod = pods
-        .list(&ours)
-        .await?
-        .items
-        .first()
-        .map(ResourceExt::name_any);
-    let pod = pod.unwrap_or_default();
+    let pod = pod_of(scene, claim).await?.name_any();
     let from_now = LogParams {
         follow: true,
         tail_lines: Some(0),
