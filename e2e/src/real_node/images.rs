@@ -25,8 +25,8 @@ pub const EVERYDAY: &str = "sandgate.local/busybox:1";
 /// The program they all are.
 pub(super) const BUSYBOX: &str = "busybox";
 
-/// Those of its programs that images of ours need.
-const PROGRAMS: [&str; 8] = ["cat", "dd", "httpd", "rm", "sh", "sleep", "tail", "touch"];
+/// Those that somebody here runs.
+const PROGRAMS: [&str; 7] = ["dd", "httpd", "mkdir", "rm", "sh", "tail", "touch"];
 
 /// Why an image could not be had.
 #[derive(Debug, thiserror::Error)]

@@ -17,13 +17,15 @@ use sandgate_shared::api::{ClaimPhase, SandboxClaim};
 use sandgate_shared::render::Installation as Names;
 use serde_json::json;
 
-use crate::workload::{
-    READY, answering, bring_caller, container, inside, pod_of, script, until_called,
-};
+use crate::workload::{answering, bring_caller, container, inside, pod_of, script, until_called};
 
-/// Ready by itself once only: started again, it waits for somebody to touch [`READY`].
-const READY_ONCE: &str = "if [ -e /files/again ]; then rm -f /files/ready; \
-     else touch /files/again /files/ready; fi; exec httpd -f -p 8080 -h /files";
+/// Ready by itself once only: started again, it waits for somebody to [`LET_READY`].
+const READY_ONCE: &str = "mkdir /files/first && touch /files/first/ready \
+     && exec httpd -f -p 8080 -h /files/first; \
+     mkdir -p /files/next; exec httpd -f -p 8080 -h /files/next";
+
+/// Whether or not it has come so far.
+const LET_READY: &str = "mkdir -p /files/next && touch /files/next/ready";
 
 /// How often somebody makes a claim while Sandgate is rolled out.
 const CLAIM_EVERY: Duration = Duration::from_secs(1);
@@ -88,7 +90,7 @@ async fn a_sandbox_outlives_its_kubelet_and_its_runtime_and_comes_back_with_its_
         })
         .await?;
     assert_eq!(again.uid(), pod.uid());
-    inside(&scene, "kept", &["touch", READY]).await?;
+    inside(&scene, "kept", &["sh", "-c", LET_READY]).await?;
     let back = scene.bound("kept").await?;
     assert_eq!(addresses(&back), addresses(&bound));
     until_called(&scene, &back, true).await?;
