@@ -24,8 +24,7 @@ pub struct OwnBinaries {
 impl OwnBinaries {
     /// Those in `SANDGATE_BIN_DIR`, or next to the running program (a test's own folder is `deps`).
     pub fn find() -> Result<Self, NotBuilt> {
-        let folder = std::env::var_os(VARIABLE).map_or_else(next_to_us, PathBuf::from);
-        Self::within(&folder)
+        Self::within(&folder())
     }
 
     /// Those in `folder`.
@@ -43,6 +42,11 @@ impl OwnBinaries {
             controller: have("sandgate-controller")?,
         })
     }
+}
+
+/// `SANDGATE_BIN_DIR`, or the folder of the running program.
+pub fn folder() -> PathBuf {
+    std::env::var_os(VARIABLE).map_or_else(next_to_us, PathBuf::from)
 }
 
 fn next_to_us() -> PathBuf {

@@ -8,6 +8,7 @@
     reason = "a test that cannot go on stops where it stands"
 )]
 
+mod isolation;
 mod leftovers;
 mod life;
 mod life_ends;
