@@ -78,8 +78,8 @@ pub struct Flags {
         value_name = "KEY=VALUE[,KEY=VALUE]"
     )]
     pub dns_pod_label: Labels,
-    /// Port the cluster's DNS pods listen on, which need not be their Service's; may be given more
-    /// than once.
+    /// Port the cluster's DNS answers at, opened at its pods and at its addresses alike; where pods
+    /// listen at another port than their Service's or a cache's, give both.
     #[arg(
         long,
         env = "SANDGATE_DNS_PORT",

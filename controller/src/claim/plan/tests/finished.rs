@@ -91,7 +91,13 @@ fn a_finished_pod_of_a_deployment_that_is_another_claims_is_left_alone() {
     let live = world.observed.deployment.as_mut().unwrap();
     live.controller = Some("uid-of-another-claim".to_owned());
     world.observed.memory.applied.clear();
+    let stranger = world.observed.deployment.clone();
     assert_eq!(world.plan(at(1)).finished, []);
+    world.settle(at(1));
+    assert_eq!(world.ready().0, "NameConflict");
+    world.observed.deployment = stranger;
+    world.observed.memory.applied.clear();
+    assert_eq!(world.plan(at(2)).finished, []);
 }
 
 // Proves: O-038, C-021, C-029
