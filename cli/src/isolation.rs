@@ -127,8 +127,8 @@ async fn measure(
 ) -> Result<Report, Trouble> {
     let began = (Instant::now(), now());
     let Nodes { near, far, cluster } = nodes;
-    let heard = heard_outside(disturb).await?;
-    let outside = (order.outside.clone(), heard.is_some());
+    let earlier = heard_outside(disturb).await?.map(|heard| heard.len());
+    let outside = (order.outside.clone(), earlier.is_some());
     tell("setting up receivers and another sandbox");
     let scene = Scene::set(stage, near, far, outside, order.period).await?;
     tell("an unpoliced pod dials everything");
@@ -137,8 +137,11 @@ async fn measure(
     tell("the unpoliced pod dials everything again");
     let after = scene.witness("witness-after").await?;
     scene.settle(&after).await;
-    if let Some(contacts) = heard_outside(disturb).await? {
-        scene.receivers.take_in(&contacts);
+    // What was heard before this run is not of it.
+    if let (Some(heard), Some(earlier)) = (heard_outside(disturb).await?, earlier) {
+        scene
+            .receivers
+            .take_in(heard.get(earlier..).unwrap_or_default());
     }
     let gathered = Gathered {
         began: began.1,

@@ -54,12 +54,15 @@ impl Sighting {
 
 /// What was seen of one destination. Times are milliseconds since the dialling process began.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Evidence {
     /// How many pods dialled.
     pub pods: u32,
     /// How many of them got through, by their own view or the receiver's.
     pub reached: u32,
+    /// Which those are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reached_by: Vec<String>,
     /// How often was dialled, in all.
     pub attempts: u64,
     /// How often somebody answered.
@@ -97,7 +100,11 @@ impl Evidence {
         for sighting in sightings {
             let times = ledger.times(&sighting.name, label);
             let times: Vec<i64> = times.filter(|_| logged).collect();
+            let reached = evidence.reached;
             evidence.add(sighting.of(label), sighting.started_us, &times);
+            if evidence.reached > reached {
+                evidence.reached_by.push(sighting.name.clone());
+            }
         }
         evidence
     }

@@ -202,33 +202,38 @@ impl Stage {
         })
     }
 
-    /// Ends a pod at once, whatever it ignores.
+    /// Ends a pod at once, whatever it ignores. Whoever polices it forgets it before its processes
+    /// end: nothing that is measured may be ended so.
     pub async fn kill(&self, namespace: &str, name: &str) -> Result<(), Trouble> {
+        self.delete_pod(namespace, name, &at_once()).await
+    }
+
+    /// Ends a pod and leaves it the time it takes.
+    pub async fn stop(&self, namespace: &str, name: &str) -> Result<(), Trouble> {
+        let how = DeleteParams::default();
+        self.delete_pod(namespace, name, &how).await
+    }
+
+    async fn delete_pod(
+        &self,
+        namespace: &str,
+        name: &str,
+        how: &DeleteParams,
+    ) -> Result<(), Trouble> {
         let pods: Api<Pod> = self.api(namespace);
-        match pods.delete(name, &at_once()).await {
+        match pods.delete(name, how).await {
             Ok(_) => Ok(()),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
             Err(error) => Err(Trouble::of(format!("delete pod {name}"), error)),
         }
     }
 
-    /// Deletes a claim, and leaves its pod the time it takes: a pod deleted by force is no longer
-    /// policed while it still dials.
+    /// Deletes a claim, and leaves its pod the time it takes.
     pub async fn release(&self, namespace: &str, claim: &str) -> Result<(), Trouble> {
         let claims: Api<SandboxClaim> = self.api(namespace);
         let gone = claims.delete(claim, &DeleteParams::background()).await;
-        gone.map_err(|error| Trouble::of(format!("delete claim {claim}"), error))?;
-        Ok(())
-    }
-
-    /// Deletes a claim whose sandbox does not dial any more, and its pod at once.
-    pub async fn dismiss(&self, namespace: &str, claim: &str) -> Result<(), Trouble> {
-        let pod = self.pod_of(namespace, claim).await;
-        self.release(namespace, claim).await?;
-        match pod {
-            Ok(pod) => self.kill(namespace, &pod.name_any()).await,
-            Err(_) => Ok(()),
-        }
+        gone.map(drop)
+            .map_err(|error| Trouble::of(format!("delete claim {claim}"), error))
     }
 
     /// Takes everything away again, and waits until it is gone. Returns the namespaces that are not.

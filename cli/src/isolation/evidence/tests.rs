@@ -89,6 +89,7 @@ fn many_pods_add_up_and_the_slowest_first_dial_is_told() {
     ];
     let seen = Evidence::gather(&pods, LABEL, false, &Ledger::default());
     assert_eq!((seen.pods, seen.reached, seen.attempts), (3, 1, 30));
+    assert_eq!(seen.reached_by, ["b"]);
     assert_eq!(seen.first_attempt_ms, Some(0.9));
     assert_eq!(seen.first_reached_ms, Some(2.0));
     assert_eq!(seen.arrivals, None);

@@ -48,6 +48,6 @@ pub(super) async fn call(
             Err(error) => trouble = Err(error),
         }
     }
-    stage.dismiss(&stage.sandboxes, scenario.id).await?;
+    stage.release(&stage.sandboxes, scenario.id).await?;
     trouble
 }

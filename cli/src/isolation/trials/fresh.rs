@@ -39,7 +39,7 @@ pub(super) async fn one(
         scene.claim(&part).await?;
         let (_, sighting) = scene.hear(&name).await?;
         notes.sandboxes.push(sighting);
-        scene.stage.dismiss(&scene.stage.sandboxes, &name).await?;
+        scene.stage.release(&scene.stage.sandboxes, &name).await?;
     }
     Ok(())
 }
@@ -75,7 +75,7 @@ pub(super) async fn start(
     Ok(names)
 }
 
-/// Hears what the sandboxes of these claims have to say, and dismisses them.
+/// Hears what the sandboxes of these claims have to say, and releases them.
 pub(super) async fn hear(
     scene: &Scene<'_>,
     names: &[String],
@@ -89,10 +89,10 @@ pub(super) async fn hear(
         }
     }
     let namespace = &scene.stage.sandboxes;
-    let dismissed = names
+    let released = names
         .iter()
-        .map(|name| scene.stage.dismiss(namespace, name));
-    try_join_all(dismissed).await?;
+        .map(|name| scene.stage.release(namespace, name));
+    try_join_all(released).await?;
     trouble
 }
 
@@ -110,7 +110,7 @@ pub(super) async fn restarted(
     scene.claim(&part).await?;
     let (first, _) = scene.hear(scenario.id).await?;
     let namespace = &scene.stage.sandboxes;
-    scene.stage.kill(namespace, &first.name_any()).await?;
+    scene.stage.stop(namespace, &first.name_any()).await?;
     let second = next_pod(scene, scenario.id, &first).await?;
     let sighting = scene.listen(&second, scenario.id).await?;
     notes.sandboxes.push(sighting);
@@ -118,7 +118,7 @@ pub(super) async fn restarted(
         .stage
         .claim_becomes(namespace, scenario.id, ClaimPhase::Bound);
     bound.await?;
-    scene.stage.dismiss(namespace, scenario.id).await
+    scene.stage.release(namespace, scenario.id).await
 }
 
 /// The pod that follows this one, once it runs.
