@@ -80,6 +80,9 @@ fn configuration(binaries: &NodeBinaries, folder: &Path, networks: &Path) -> Str
     let none = folder.join("no-plugins");
     let paths = [&runc, &binaries.shim, plugins, networks, &none];
     let [runc, shim, plugins, networks, none] = paths.map(Path::display);
+    // An enforcer that answers too late is let go for good, and from then on learns of a pod's address only
+    // after the pod has begun: on a busy machine pods had better wait.
+    //
     // Without the right to lower it, runc dies at a pod's negative oom_score_adj. An AppArmor profile would
     // be loaded into the kernel of everybody, and stay.
     format!(
@@ -104,6 +107,7 @@ fn configuration(binaries: &NodeBinaries, folder: &Path, networks: &Path) -> Str
   disable = false
   plugin_path = '{none}'
   plugin_config_path = '{none}'
+  plugin_request_timeout = '1m'
 "
     )
 }
