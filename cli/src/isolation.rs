@@ -38,7 +38,8 @@ pub mod verdict;
 pub mod waiting;
 
 use std::future::Future;
-use std::time::{Duration, Instant, SystemTime};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use k8s_openapi::jiff::Timestamp;
@@ -127,8 +128,8 @@ async fn measure(
 ) -> Result<Report, Trouble> {
     let began = (Instant::now(), now());
     let Nodes { near, far, cluster } = nodes;
-    let earlier = heard_outside(disturb).await?.map(|heard| heard.len());
-    let outside = (order.outside.clone(), earlier.is_some());
+    let heard = heard_outside(disturb).await?;
+    let outside = (order.outside.clone(), heard.is_some());
     tell("setting up receivers and another sandbox");
     let scene = Scene::set(stage, near, far, outside, order.period).await?;
     tell("an unpoliced pod dials everything");
@@ -137,11 +138,8 @@ async fn measure(
     tell("the unpoliced pod dials everything again");
     let after = scene.witness("witness-after").await?;
     scene.settle(&after).await;
-    // What was heard before this run is not of it.
-    if let (Some(heard), Some(earlier)) = (heard_outside(disturb).await?, earlier) {
-        scene
-            .receivers
-            .take_in(heard.get(earlier..).unwrap_or_default());
+    if let Some(contacts) = heard_outside(disturb).await? {
+        scene.receivers.take_in(&contacts);
     }
     let gathered = Gathered {
         began: began.1,
@@ -217,15 +215,28 @@ fn now() -> String {
     now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// A few letters and digits that no other run has: it is named after the moment it begins.
+/// A few letters and digits that no other run has.
 fn name_of_run() -> String {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let mut left = since.unwrap_or_default().as_millis() / 10;
+    // Keys that no other process has: two runs that begin at once must not share a name.
+    let mut left = RandomState::new().build_hasher().finish();
     let mut name = String::new();
-    while left > 0 && name.len() < 6 {
+    while name.len() < 8 {
         let digit = u32::try_from(left % 36).unwrap_or_default();
         name.extend(char::from_digit(digit, 36));
         left /= 36;
     }
     name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_that_begin_at_once_are_named_apart() {
+        let (first, second) = (name_of_run(), name_of_run());
+        assert_ne!(first, second);
+        let fit = |name: &str| name.len() == 8 && name.bytes().all(|it| it.is_ascii_alphanumeric());
+        assert!(fit(&first) && fit(&second), "{first} {second}");
+    }
 }

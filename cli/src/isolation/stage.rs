@@ -43,7 +43,8 @@ pub struct Stage {
     pub node: String,
     /// The Sandgate that is measured.
     pub installed: Installed,
-    run: String,
+    /// Name of the run, which no other has.
+    pub run: String,
 }
 
 impl Stage {
@@ -241,6 +242,13 @@ impl Stage {
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
         let mut left = Vec::new();
         for name in self.namespaces() {
+            // One of this name that somebody else made is none of ours.
+            let ours = |it: &Namespace| it.labels().get(manifests::LABEL_RUN) == Some(&self.run);
+            if let Ok(found) = namespaces.get_opt(name).await
+                && !found.as_ref().is_some_and(ours)
+            {
+                continue;
+            }
             let gone = namespaces.delete(name, &DeleteParams::background()).await;
             if let Err(kube::Error::Api(status)) = &gone
                 && status.code == 404
