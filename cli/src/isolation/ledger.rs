@@ -10,13 +10,32 @@ use sandgate_probe::line::Contact;
 pub struct Ledger {
     /// Why something may have arrived and not be here.
     pub missing: Option<String>,
+    run: String,
     arrivals: BTreeMap<String, BTreeMap<String, BTreeSet<i64>>>,
 }
 
+/// What a sender of a run calls itself: receivers outside hear those of other runs, too.
+pub fn signed(run: &str, sender: &str) -> String {
+    format!("{run}/{sender}")
+}
+
 impl Ledger {
-    /// Takes in one contact, however often it is told; whoever said nothing is nobody of ours.
+    /// Of a run.
+    pub fn of_run(run: &str) -> Self {
+        Self {
+            run: run.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Takes in one contact, however often it is told, unless it is of another run or of somebody who
+    /// said nothing.
     pub fn enter(&mut self, contact: &Contact) {
-        if let Some((sender, label)) = contact.said.trim_end().split_once('>') {
+        let said = contact.said.trim_end();
+        let ours = said
+            .strip_prefix(&self.run)
+            .and_then(|rest| rest.strip_prefix('/'));
+        if let Some((sender, label)) = ours.and_then(|said| said.split_once('>')) {
             let of_sender = self.arrivals.entry(sender.to_owned()).or_default();
             let times = of_sender.entry(label.to_owned()).or_default();
             times.insert(contact.at_us.cast_signed());
@@ -82,12 +101,14 @@ mod tests {
 
     #[test]
     fn arrivals_are_kept_by_who_sent_them_and_where_to() {
-        let mut ledger = Ledger::default();
+        let mut ledger = Ledger::of_run("run");
         for (at, said) in [
-            (5, "a>forbidden-pod-tcp\n"),
-            (5, "a>forbidden-pod-tcp\n"),
-            (3, "a>forbidden-pod-tcp"),
-            (4, "b>forbidden-pod-tcp"),
+            (5, "run/a>forbidden-pod-tcp\n"),
+            (5, "run/a>forbidden-pod-tcp\n"),
+            (3, "run/a>forbidden-pod-tcp"),
+            (4, "run/b>forbidden-pod-tcp"),
+            (6, "earlier/a>forbidden-pod-tcp"),
+            (6, "c>forbidden-pod-tcp"),
             (6, ""),
             (7, "GET / HTTP/1.1"),
         ] {

@@ -125,16 +125,15 @@ pub struct Receivers {
     listening: Vec<JoinHandle<()>>,
 }
 
-impl Default for Receivers {
-    fn default() -> Self {
+impl Receivers {
+    /// Of a run; nobody is listened to yet.
+    pub fn of_run(run: &str) -> Self {
         Self {
-            ledger: watch::Sender::new(Ledger::default()),
+            ledger: watch::Sender::new(Ledger::of_run(run)),
             listening: Vec::new(),
         }
     }
-}
 
-impl Receivers {
     /// Listens to a receiver from now on. A log that breaks off is read again from its beginning;
     /// the ledger takes in the same line once.
     pub fn listen(&mut self, pods: Api<Pod>, pod: &str) {

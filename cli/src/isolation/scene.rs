@@ -12,6 +12,7 @@ use super::arguments::{self, Dial};
 use super::destination::{Destination, Opening, destinations, port};
 use super::evidence::Sighting;
 use super::facts::{Addresses, Facts, Node, Outside, Peer};
+use super::ledger::signed;
 use super::logs::{self, Receivers};
 use super::manifests::{self, Class, LABEL_ROLE, RUNTIME, pairs};
 use super::pods;
@@ -62,7 +63,7 @@ pub enum Life {
 /// What a sandbox of ours is to do.
 #[derive(Clone, Debug, Default)]
 pub struct Part<'a> {
-    /// The name of its class and claim, and by which it calls itself.
+    /// The name of its class and claim.
     pub name: &'a str,
     /// `LABEL=TARGET` each; without one it only serves.
     pub targets: Vec<String>,
@@ -93,7 +94,7 @@ impl<'a> Scene<'a> {
         let mut scene = Self {
             stage,
             destinations: Vec::new(),
-            receivers: Receivers::default(),
+            receivers: Receivers::of_run(&stage.run),
             period,
         };
         let mut services = BTreeMap::new();
@@ -202,7 +203,7 @@ impl<'a> Scene<'a> {
             (key, runtime.to_owned())
         });
         let dial = Dial {
-            name,
+            name: &signed(&stage.run, name),
             targets,
             period: Some(self.period),
             ..Dial::default()
@@ -228,7 +229,7 @@ impl<'a> Scene<'a> {
             arguments::receiver(part.name)
         } else {
             let dial = Dial {
-                name: part.name,
+                name: &signed(&stage.run, part.name),
                 targets: part.targets.clone(),
                 period: (part.life == Life::Brief).then_some(self.period),
                 serve: vec![port::CLASS, port::NOT_CLASS],

@@ -90,7 +90,7 @@ pub fn good() -> Gathered {
         period: Duration::from_secs(4),
         witnesses: [witness("witness-before"), witness("witness-after")],
         destinations: rows,
-        ledger: Ledger::default(),
+        ledger: Ledger::of_run("run"),
         trials,
     }
 }
@@ -131,7 +131,7 @@ pub fn bad() -> Gathered {
         port: 8080,
         from: "10.0.0.9".to_owned(),
         to: None,
-        said: "parallel-7>forbidden-pod-udp".to_owned(),
+        said: "run/parallel-7>forbidden-pod-udp".to_owned(),
     });
     // What should be open is not.
     let numbered = &mut gathered.trials[1].sandboxes[0];

@@ -13,7 +13,7 @@ const ALIVE: [(&str, u64); 3] = [
 ];
 
 fn heard(scenario: &str, arrivals: &[(&str, u64)]) -> Ledger {
-    let mut ledger = Ledger::default();
+    let mut ledger = Ledger::of_run("run");
     for (label, at_us) in arrivals {
         ledger.enter(&Contact {
             at_us: *at_us,
@@ -21,7 +21,7 @@ fn heard(scenario: &str, arrivals: &[(&str, u64)]) -> Ledger {
             port: 8080,
             from: "10.0.0.9".to_owned(),
             to: None,
-            said: format!("{scenario}>{label}"),
+            said: format!("run/{scenario}>{label}"),
         });
     }
     ledger

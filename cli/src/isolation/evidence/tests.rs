@@ -16,7 +16,7 @@ fn sender(name: &str, started_us: u64, dialled: Tally) -> Sighting {
 }
 
 fn heard(times: &[(&str, u64)]) -> Ledger {
-    let mut ledger = Ledger::default();
+    let mut ledger = Ledger::of_run("run");
     for (sender, at_us) in times {
         ledger.enter(&Contact {
             at_us: *at_us,
@@ -24,7 +24,7 @@ fn heard(times: &[(&str, u64)]) -> Ledger {
             port: 8080,
             from: "10.0.0.9".to_owned(),
             to: None,
-            said: format!("{sender}>{LABEL}"),
+            said: format!("run/{sender}>{LABEL}"),
         });
     }
     ledger
