@@ -160,12 +160,6 @@ pub const SCENARIOS: &[Scenario] = &[
         kind: Kind::Disturbed(Action::RestartEnforcer),
     },
     Scenario {
-        id: "containerd-restarted",
-        title: "containerd restarted",
-        about: "the container runtime restarts while a sandbox runs and another starts",
-        kind: Kind::Disturbed(Action::RestartContainerd),
-    },
-    Scenario {
         id: "kubelet-restarted",
         title: "kubelet restarted",
         about: "the kubelet restarts while a sandbox runs and another starts",
@@ -176,6 +170,13 @@ pub const SCENARIOS: &[Scenario] = &[
         title: "address reused",
         about: "sandboxes start on addresses that pods which have finished still claim",
         kind: Kind::AddressReuse,
+    },
+    // Last: there are plugins that are never the same again.
+    Scenario {
+        id: "containerd-restarted",
+        title: "containerd restarted",
+        about: "the container runtime restarts while a sandbox runs and another starts",
+        kind: Kind::Disturbed(Action::RestartContainerd),
     },
 ];
 

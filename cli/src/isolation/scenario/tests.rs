@@ -85,9 +85,9 @@ fn only_a_nodes_owner_can_disturb_it() {
         needing,
         [
             "enforcer-restarted",
-            "containerd-restarted",
             "kubelet-restarted",
-            "address-reuse"
+            "address-reuse",
+            "containerd-restarted"
         ]
     );
 }
