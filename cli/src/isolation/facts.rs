@@ -72,6 +72,24 @@ impl Addresses {
         Self(ranges.into_iter().filter_map(first_of).collect())
     }
 
+    /// The first address of each IPv4 address's neighbours, as far as the last dot.
+    #[must_use]
+    pub fn firsts(&self) -> Self {
+        let four = self.0.iter().filter_map(|address| match address {
+            IpAddr::V4(address) => Some(u32::from(*address)),
+            IpAddr::V6(_) => None,
+        });
+        Self(
+            four.map(|bits| IpAddr::V4((bits & !255 | 1).into()))
+                .collect(),
+        )
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The first of a family.
     pub fn of(&self, family: Family) -> Option<IpAddr> {
         self.0
@@ -292,6 +310,12 @@ mod tests {
     fn a_range_begins_with_its_gateway(#[case] range: &str, #[case] first: Option<&str>) {
         let found = first_of(range).map(|address| address.to_string());
         assert_eq!(found.as_deref(), first);
+    }
+
+    #[test]
+    fn without_a_range_a_gateway_is_guessed_from_a_pods_address() {
+        let pod = Addresses::read(["10.244.3.27", "fd00::27"]);
+        assert_eq!(pod.firsts(), Addresses::read(["10.244.3.1"]));
     }
 
     #[rstest]

@@ -36,7 +36,7 @@ impl Caller {
             Self::OwnRuntime => "pod of its own runtime",
             Self::OtherRuntime => "pod of another runtime",
             Self::NoRuntime => "pod of no runtime",
-            Self::OtherNamespace => "own runtime, other namespace",
+            Self::OtherNamespace => "own runtime, elsewhere",
         }
     }
 

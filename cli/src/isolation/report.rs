@@ -60,8 +60,14 @@ pub struct Cluster {
     pub kernel: String,
     /// Its container runtime.
     pub container_runtime: String,
+    /// Its operating system.
+    #[serde(default)]
+    pub os: String,
     /// Its processor architecture.
     pub architecture: String,
+    /// How many processors it has, as the kubelet writes it.
+    #[serde(default)]
+    pub cpus: String,
     /// Image of the operator.
     pub operator_image: String,
     /// Image of the probe.

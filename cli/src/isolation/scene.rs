@@ -162,8 +162,13 @@ impl<'a> Scene<'a> {
         let dns = survey::dns(&stage.client, &stage.installed).await?;
         let (api, api_port) = survey::api_server(&stage.client).await?;
         let mut take = |name: &str| peers.remove(name).unwrap_or_default();
+        let numbered = take("numbered");
+        let mut near = near;
+        if near.gateway.is_empty() {
+            near.gateway = numbered.pod.firsts();
+        }
         Ok(Facts {
-            numbered: take("numbered"),
+            numbered,
             named: take("named"),
             elsewhere: take("elsewhere"),
             forbidden: take("forbidden"),

@@ -56,6 +56,8 @@ pub async fn nodes(client: &Client, wanted: Option<&str>) -> Result<Nodes, Troub
     let told = |of: fn(&k8s_openapi::api::core::v1::NodeSystemInfo) -> &String| {
         info.map(of).cloned().unwrap_or_default()
     };
+    let capacity = near.status.as_ref().and_then(|it| it.capacity.as_ref());
+    let cpus = capacity.and_then(|capacity| capacity.get("cpu"));
     Ok(Nodes {
         near: node(near),
         far: fit.first().copied().map(node),
@@ -64,7 +66,9 @@ pub async fn nodes(client: &Client, wanted: Option<&str>) -> Result<Nodes, Troub
             nodes: all.len(),
             kernel: told(|info| &info.kernel_version),
             container_runtime: told(|info| &info.container_runtime_version),
+            os: told(|info| &info.os_image),
             architecture: told(|info| &info.architecture),
+            cpus: cpus.map(|cpus| cpus.0.clone()).unwrap_or_default(),
             operator_image: String::new(),
             probe_image: String::new(),
         },

@@ -18,6 +18,8 @@ const HOW_AT: usize = 278;
 /// Height of slanted column titles.
 const HEAD: usize = 128;
 const WIDTH: usize = 980;
+/// How far apart the columns of what containers see are.
+const HARDENED_WIDTH: usize = 330;
 /// How many characters of the sentence fit on a line.
 const LINE: usize = 105;
 
@@ -50,8 +52,13 @@ fn heading(canvas: &mut Canvas, report: &Report) -> usize {
     let cluster = &report.cluster;
     let day = report.began.get(..10).unwrap_or(&report.began);
     let mut where_from = format!(
-        "{day} · Kubernetes {} · {} · Linux {} · {}",
-        cluster.kubernetes, cluster.container_runtime, cluster.kernel, cluster.architecture
+        "{day} · Kubernetes {} · {} · {} · Linux {} · {}, {} CPUs",
+        cluster.kubernetes,
+        cluster.container_runtime,
+        cluster.os,
+        cluster.kernel,
+        cluster.architecture,
+        cluster.cpus,
     );
     if let Some(variant) = &report.variant {
         where_from.push_str(" · ");
@@ -167,33 +174,40 @@ fn endings(canvas: &mut Canvas, report: &Report, mut y: usize) -> usize {
     y + 16
 }
 
-fn hardening(canvas: &mut Canvas, report: &Report, mut y: usize) -> usize {
-    for hardened in &report.hardening {
-        let title = format!(
-            "What the container sees of itself: {}",
-            report.title(&hardened.scenario)
-        );
-        canvas.text(MARGIN, y + 20, "section", &title);
-        y += 34;
-        if hardened.checks.is_empty() {
-            canvas.text(MARGIN, y + 14, "small", "it said nothing");
-            y += CELL_HEIGHT;
-        }
-        for check in &hardened.checks {
-            let mark = if check.holds { Mark::Shut } else { Mark::Leak };
-            marks::draw(canvas, area(MARGIN, y, 30, 18), mark, None);
-            canvas.text(MARGIN + 40, y + 14, "", &check.about);
-            let found = if check.holds {
-                check.found.clone()
-            } else {
-                format!("{}, should be {}", check.found, check.expected)
-            };
-            canvas.text(HOW_AT, y + 14, "small", &found);
-            y += CELL_HEIGHT;
-        }
-        y += 16;
+/// A row for each thing looked at, a column for each container; what is not as it should be says so.
+fn hardening(canvas: &mut Canvas, report: &Report, y: usize) -> usize {
+    if report.hardening.is_empty() {
+        return y;
     }
-    y
+    canvas.text(
+        MARGIN,
+        y + 20,
+        "section",
+        "What the container sees of itself",
+    );
+    let top = y + 46;
+    let mut rows = 1;
+    for (column, hardened) in report.hardening.iter().enumerate() {
+        let x = HOW_AT + column * HARDENED_WIDTH;
+        canvas.text(x, top, "", report.title(&hardened.scenario));
+        if hardened.checks.is_empty() {
+            canvas.text(x, top + CELL_HEIGHT, "bad", "it said nothing");
+        }
+        for (index, check) in hardened.checks.iter().enumerate() {
+            let line = top + (index + 1) * CELL_HEIGHT;
+            if column == 0 {
+                canvas.text(MARGIN, line, "", &check.about);
+            }
+            if check.holds {
+                canvas.text(x, line, "small", &format!("✓ {}", check.found));
+            } else {
+                let found = format!("✗ {}, should be {}", check.found, check.expected);
+                canvas.text(x, line, "bad", &found);
+            }
+        }
+        rows = rows.max(hardened.checks.len() + 1);
+    }
+    top + rows * CELL_HEIGHT
 }
 
 #[cfg(test)]
