@@ -165,40 +165,33 @@ async fn try_all(
     tell: &(dyn Fn(&str) + Send + Sync),
 ) -> Vec<Trial> {
     let is_ending = |scenario: &Scenario| matches!(scenario.kind, Kind::Ending(_));
-    let parallel = order.parallel;
     let mut trials: Vec<Trial> = Vec::new();
-    for scenario in order.scenarios.iter().filter(|it| !is_ending(it)) {
-        tell(&format!("{}: {}", scenario.title, scenario.about));
-        let trial = trials::carry_out(scene, scenario, parallel, disturb).await;
-        if let Some(trouble) = &trial.trouble {
-            tell(&format!("{}: {trouble}", scenario.title));
+    for turn in order
+        .scenarios
+        .chunk_by(|one, next| is_ending(one) && is_ending(next))
+    {
+        for scenario in turn {
+            tell(&format!("{}: {}", scenario.title, scenario.about));
         }
-        let unenforced = unenforced(&trial, &scene.destinations, order.period);
-        trials.push(trial);
-        if unenforced {
-            let tried: Vec<&str> = trials.iter().map(|trial| trial.scenario.id).collect();
-            let rest = order.scenarios.iter().filter(|it| !tried.contains(&it.id));
+        let carried_out = turn
+            .iter()
+            .map(|scenario| trials::carry_out(scene, scenario, order.parallel, disturb));
+        for trial in join_all(carried_out).await {
+            if let Some(trouble) = &trial.trouble {
+                tell(&format!("{}: {trouble}", trial.scenario.title));
+            }
+            trials.push(trial);
+        }
+        if trials
+            .iter()
+            .any(|trial| unenforced(trial, &scene.destinations, order.period))
+        {
             let why = "not tried, for nothing here enforces NetworkPolicies";
-            let rest: Vec<Trial> = rest.map(|it| trials::left_out(it, why)).collect();
-            trials.extend(rest);
-            return trials;
+            let rest = order.scenarios.iter().skip(trials.len());
+            trials.extend(rest.map(|it| trials::left_out(it, why)).collect::<Vec<_>>());
+            break;
         }
     }
-    let endings: Vec<_> = order.scenarios.iter().filter(|it| is_ending(it)).collect();
-    if !endings.is_empty() {
-        tell("sandboxes end, while their workload ignores SIGTERM");
-        let ended = endings
-            .iter()
-            .map(|scenario| trials::carry_out(scene, scenario, parallel, disturb));
-        trials.extend(join_all(ended).await);
-    }
-    // In the order of the table, which is that of the report.
-    trials.sort_by_key(|trial| {
-        order
-            .scenarios
-            .iter()
-            .position(|it| it.id == trial.scenario.id)
-    });
     trials
 }
 
