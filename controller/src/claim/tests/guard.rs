@@ -1,5 +1,7 @@
 //! The baseline policy of a namespace, against an API server in memory.
 
+use std::time::Duration;
+
 use rstest::rstest;
 use sandgate_shared::names;
 use serde_json::{Value, json};
@@ -112,14 +114,14 @@ async fn in_a_namespace_that_goes_the_baseline_is_put_in_order_but_not_made(
 }
 
 // Proves: O-037, C-032
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_baseline_that_cannot_be_put_in_order_is_tried_again_and_its_claims_are_looked_at() {
     let world = World::running().await;
     world.watches.queue.open();
     open(&world);
     world.server.fail(1, Fault::Before);
     assert_eq!(world.guard().await, Next::Retry);
-    let next = world.watches.queue.next().await;
-    assert_eq!(next, Subject::Claim(Key::new("ns", "a")));
+    let next = tokio::time::timeout(Duration::from_secs(1), world.watches.queue.next()).await;
+    assert_eq!(next.unwrap(), Subject::Claim(Key::new("ns", "a")));
     assert_eq!(world.guard().await, Next::Settled);
 }

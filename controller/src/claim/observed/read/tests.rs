@@ -164,6 +164,19 @@ fn a_pod_is_read_with_what_keeps_it_from_being_ready() {
     );
 }
 
+// Proves: C-029
+#[rstest]
+#[case::never_started("StartError", "exec: no such file")]
+#[case::ended("Error", "")]
+fn of_a_program_that_ran_its_own_last_words_are_not_read(#[case] reason: &str, #[case] read: &str) {
+    let pod: Pod = typed(json!({"status": {"containerStatuses": [{
+        "name": "sandbox", "image": "i", "imageID": "", "ready": false, "restartCount": 1,
+        "lastState": {"terminated": {"reason": reason, "exitCode": 1, "message": "exec: no such file"}},
+    }]}}));
+    let container = &ObservedPod::read(&pod).containers[0];
+    assert_eq!(container.terminated.as_ref().unwrap().message, read);
+}
+
 // Proves: C-022
 #[rstest]
 #[case::gated("False", "SchedulingGated")]

@@ -97,6 +97,7 @@ fn a_finished_pod_of_a_deployment_that_is_another_claims_is_left_alone() {
     assert_eq!(world.ready().0, "NameConflict");
     world.observed.deployment = stranger;
     world.observed.memory.applied.clear();
+    world.pod_is(evicted);
     assert_eq!(world.plan(at(2)).finished, []);
 }
 
