@@ -10,6 +10,8 @@ use super::verdict::{Outcome, Witness};
 /// What was watched of an ending, by the clock of whoever watched.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Watched {
+    /// When the request that ended it was made, in Unix microseconds.
+    pub asked_us: Option<i64>,
     /// From the request that ended it until its pod was gone.
     pub lived_on_seconds: Option<f64>,
     /// From the deletion of the policy until it stood again.
@@ -34,15 +36,16 @@ pub fn judge(
         .filter(|row| scenario.dials_for_ever(row));
     let (allowed, forbidden): (Vec<_>, Vec<_>) =
         dialled.partition(|row| row.opened_by == scenario.opening());
-    let times = |rows: &[&Destination]| {
-        let of_row = rows
-            .iter()
-            .flat_map(|row| ledger.times(&sighting.name, &row.label));
-        Span::of(of_row)
+    let arrivals = |rows: &[&Destination]| -> Vec<i64> {
+        let rows = rows.iter();
+        rows.flat_map(|row| ledger.times(&sighting.name, &row.label))
+            .collect()
     };
     // What it says itself, where it can still be heard, counts as well.
     let answers = |row: &Destination| sighting.of(&row.label).map_or(0, |tally| tally.answers);
-    let (allowed, arrived) = (times(&allowed), times(&forbidden));
+    let trespasses = arrivals(&forbidden);
+    let (allowed, arrived) = (Span::of(arrivals(&allowed)), Span::of(trespasses.clone()));
+    let early = |asked| trespasses.iter().filter(|at| **at < asked).count() as u64;
     let answered: u64 = forbidden.iter().map(|row| answers(row)).sum();
     let reached = forbidden
         .iter()
@@ -60,6 +63,10 @@ pub fn judge(
         allowed_arrivals: allowed.map_or(0, |span| span.count),
         forbidden_arrivals: arrived.map_or(0, |span| span.count).max(answered),
         window_seconds: arrived.map(|span| seconds(span.last - span.first)),
+        first_forbidden_seconds: arrived
+            .zip(watched.asked_us)
+            .map(|(span, asked)| seconds(span.first - asked)),
+        forbidden_before_end: watched.asked_us.map_or(0, early),
         reached: reached.collect(),
     };
     let unwitnessed = forbidden.iter().find_map(|row| witness(row).err());
@@ -114,6 +121,8 @@ pub fn unmeasured(scenario: &Scenario, trouble: &str) -> Ended {
         allowed_arrivals: 0,
         forbidden_arrivals: 0,
         window_seconds: None,
+        first_forbidden_seconds: None,
+        forbidden_before_end: 0,
         reached: Vec::new(),
     }
 }

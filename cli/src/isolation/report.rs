@@ -170,6 +170,12 @@ pub struct Ended {
     /// From the first of those to the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_seconds: Option<f64>,
+    /// When the first of those arrived, counted from the request that ended the sandbox; negative for one
+    /// that arrived before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_forbidden_seconds: Option<f64>,
+    /// How many of those arrived before that request: the sandbox was not shut in from its start.
+    pub forbidden_before_end: u64,
     /// The destinations that it reached and should not have.
     pub reached: Vec<String>,
 }

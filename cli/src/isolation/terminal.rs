@@ -150,7 +150,8 @@ impl Paper {
     fn findings(&self, text: &mut String, report: &Report) {
         let mut lines = Vec::new();
         for tried in &report.scenarios {
-            if let Some(trouble) = &tried.trouble {
+            let ending = report.endings.iter().any(|it| it.scenario == tried.id);
+            if let (false, Some(trouble)) = (ending, &tried.trouble) {
                 lines.push((Mark::Unmeasured, format!("{}: {trouble}", tried.title)));
             }
             let cells = report.cells.iter().filter(|cell| {
@@ -209,6 +210,10 @@ pub fn ended_in_words(ended: &Ended) -> String {
             window.unwrap_or_default()
         ),
     };
+    if ended.forbidden_before_end > 0 {
+        let before = ended.forbidden_before_end;
+        let _ = write!(words, ", {before} of them before its end began");
+    }
     if let Some(seconds) = ended.lived_on_seconds {
         let _ = write!(words, "; it lived on for {seconds:.1} s");
     }

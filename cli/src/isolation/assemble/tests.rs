@@ -282,3 +282,13 @@ fn a_container_that_tells_nothing_of_itself_fails_the_run() {
     let report = assemble(&gathered);
     assert!(report.counts.weaknesses > 0);
 }
+
+#[test]
+fn of_a_sandbox_that_never_was_nothing_is_said_to_be_hardened_or_not() {
+    let mut gathered = good();
+    gathered.trials[0].sandboxes.clear();
+    gathered.trials[0].trouble = Some("no pod came".to_owned());
+    let report = assemble(&gathered);
+    assert!(report.hardening.is_empty(), "{:?}", report.hardening);
+    assert!(!report.passed, "its cells are unmeasured, and fail the run");
+}

@@ -44,6 +44,7 @@ fn ended(id: &str, arrivals: &[(&str, u64)], watched: Watched, witness: &Witness
 }
 
 const LONG: Watched = Watched {
+    asked_us: Some(1_000_000),
     lived_on_seconds: Some(30.2),
     healed_after_seconds: Some(0.2),
 };
@@ -69,6 +70,8 @@ fn one_packet_that_arrives_is_a_leak_and_its_window_is_told() {
     let ended = ended("claim-deleted-background", &arrivals, LONG, &Ok(()));
     assert_eq!(ended.outcome, Outcome::Leak);
     assert_eq!(ended.window_seconds, Some(2.5));
+    assert_eq!(ended.first_forbidden_seconds, Some(1.0));
+    assert_eq!(ended.forbidden_before_end, 0);
     assert_eq!(ended.reached, ["forbidden-pod-udp"]);
 }
 
@@ -116,7 +119,7 @@ fn an_end_that_nobody_can_police_is_published_and_never_judged(#[case] id: &str)
 #[case(&ALIVE, LONG, Err("no witness".to_owned()), "no witness")]
 #[case(
     &ALIVE,
-    Watched { lived_on_seconds: Some(0.2), healed_after_seconds: None },
+    Watched { lived_on_seconds: Some(0.2), ..LONG },
     Ok(()),
     "ended at once"
 )]
@@ -138,4 +141,18 @@ fn how_long_a_healed_policy_was_missed_is_told() {
     let ended = ended("policy-deleted", &ALIVE, LONG, &Ok(()));
     assert_eq!(ended.allowed_silent_seconds, Some(0.875));
     assert_eq!(ended.healed_after_seconds, Some(0.2));
+}
+
+#[test]
+fn a_leak_of_the_first_moments_is_told_from_one_of_the_end() {
+    let mut arrivals = ALIVE.to_vec();
+    arrivals.extend([
+        ("forbidden-pod-udp", 400_000),
+        ("forbidden-pod-tcp", 600_000),
+        ("forbidden-pod-udp", 1_300_000),
+    ]);
+    let ended = ended("claim-failed", &arrivals, LONG, &Ok(()));
+    assert_eq!(ended.outcome, Outcome::Leak);
+    assert_eq!(ended.first_forbidden_seconds, Some(-0.6));
+    assert_eq!(ended.forbidden_before_end, 2);
 }

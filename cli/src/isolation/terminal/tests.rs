@@ -27,3 +27,16 @@ fn colours_only_add_to_what_is_told() {
     let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(squeezed(&plain), squeezed(&render(&report, false)));
 }
+
+#[test]
+fn the_trouble_of_an_ending_is_told_once() {
+    let mut report = with_endings(assemble(&good()));
+    let failed = report.endings.last_mut().unwrap();
+    let scenario = failed.scenario.clone();
+    failed.reason = Some("its pod never came".to_owned());
+    let mut scenarios = report.scenarios.iter_mut();
+    let tried = scenarios.find(|tried| tried.id == scenario).unwrap();
+    tried.trouble = Some("its pod never came".to_owned());
+    let text = render(&report, false);
+    assert_eq!(text.matches("its pod never came").count(), 1, "{text}");
+}

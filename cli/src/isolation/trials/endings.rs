@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::jiff::Timestamp;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, ResourceExt};
 use sandgate_shared::api::ClaimPhase;
@@ -39,6 +40,7 @@ pub(super) async fn end(
     let (pod, endless) = dialling(scene, scenario, ending, notes).await?;
     let namespace = pod.namespace().unwrap_or_default();
     let began = Instant::now();
+    notes.watched.asked_us = Some(Timestamp::now().as_microsecond());
     begin(scene, scenario, ending, &pod).await?;
     if ending == Ending::Failed {
         let failed = ClaimPhase::Failed;
@@ -80,6 +82,7 @@ pub(super) async fn without_policy(
         .map_err(|error| Trouble::of(format!("read NetworkPolicy {name}"), error))?
         .uid();
     let began = Instant::now();
+    notes.watched.asked_us = Some(Timestamp::now().as_microsecond());
     begin(scene, scenario, Ending::Policy, &pod).await?;
     let back = follow(policies, &name, COMES_BACK, |policy| {
         let uid = policy?.uid();
