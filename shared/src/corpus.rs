@@ -25,6 +25,8 @@ pub struct Case {
     pub new: Value,
     /// Every rule that must be named; empty means admitted.
     pub refused: Vec<String>,
+    /// Every rule the writer must be warned by.
+    pub warned: Vec<String>,
 }
 
 /// Who writes.
@@ -70,6 +72,8 @@ struct Line {
     new: Value,
     #[serde(default)]
     refused: Vec<String>,
+    #[serde(default)]
+    warned: Vec<String>,
 }
 
 impl Case {
@@ -119,6 +123,7 @@ pub fn cases() -> Result<Vec<Case>, String> {
     for sheet in [
         include_str!("../corpus/claim.yaml"),
         include_str!("../corpus/class.yaml"),
+        include_str!("../corpus/connection.yaml"),
     ] {
         let sheet: Sheet = serde_saphyr::from_str(sheet).map_err(|error| error.to_string())?;
         let subject = Subject::from_kind(&sheet.kind).ok_or("a sheet of an unknown kind")?;
@@ -152,5 +157,6 @@ fn case(subject: Subject, base: &Value, line: &Line) -> Case {
         old: line.old.as_ref().map(build),
         new: build(&line.new),
         refused: line.refused.clone(),
+        warned: line.warned.clone(),
     }
 }

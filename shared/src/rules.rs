@@ -6,17 +6,19 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `row` | what a rule is |
-//! | `claim`, `class`, `provenance` | the rules |
+//! | `row`, `check` | what a rule is |
+//! | `claim`, `class`, `connection`, `provenance`, `warnings` | the rules |
 //! | `rulebook` | one write judged |
 //! | `compiled`, `on_node`, `about_writer` | rules compiled, and run where they stand |
 //! | `bounds`, `defaults` | what the schema itself says, applied to raw JSON |
 
 mod about_writer;
 mod bounds;
+mod check;
 mod claim;
 mod class;
 mod compiled;
+mod connection;
 mod defaults;
 mod evaluate;
 mod identity;
@@ -26,10 +28,12 @@ mod provenance;
 mod row;
 mod rulebook;
 mod verdict;
+mod warnings;
 
+pub use check::{Check, Flaw, RustCheck};
 pub use compiled::CompileError;
 pub use identity::{IdentityError, OperatorIdentity};
-pub use row::{Binds, Layer, Moment, Node, Reason, Row};
+pub use row::{Binds, Effect, Layer, Moment, Node, Reason, Row};
 pub use rulebook::Rulebook;
 pub use verdict::{Attempt, Operation, Phase, Subject, Verdict, Violation};
 
@@ -38,5 +42,7 @@ pub fn table() -> impl Iterator<Item = &'static Row> {
     claim::ROWS
         .iter()
         .chain(class::ROWS)
+        .chain(connection::ROWS)
         .chain(provenance::ROWS)
+        .chain(warnings::ROWS)
 }

@@ -15,7 +15,7 @@ use rstest::rstest;
 use sandgate_shared::{
     corpus::{Case, cases},
     render::Installation,
-    rules::{Attempt, Phase, Rulebook, Verdict, table},
+    rules::{Attempt, Binds, Effect, Layer, Phase, Row, Rulebook, Verdict, table},
 };
 use serde_json::{Value, json};
 
@@ -68,12 +68,28 @@ fn named(verdict: &Verdict) -> BTreeSet<&str> {
         .collect()
 }
 
-fn differs(verdict: &Verdict, case: &Case) -> bool {
-    let expected: BTreeSet<_> = case.refused.iter().map(String::as_str).collect();
-    !verdict.faults.is_empty() || named(verdict) != expected
+/// The ids of the rules whose warnings a verdict holds.
+fn warned(verdict: &Verdict) -> BTreeSet<&str> {
+    let id = |text: &'_ String| {
+        let mut rows = table().filter(|row| row.effect == Effect::Warn);
+        rows.find(|row| text.ends_with(row.sentence))
+            .unwrap_or_else(|| panic!("no rule warns: {text}"))
+            .id
+    };
+    verdict.warnings.iter().map(id).collect()
 }
 
-// Proves: W-003, W-009, W-010, W-011, W-012, W-013, W-014, W-015, W-016, W-017, W-018, W-019, W-021, W-022, W-023
+fn differs(verdict: &Verdict, case: &Case, phase: Phase) -> bool {
+    let expected: BTreeSet<_> = case.refused.iter().map(String::as_str).collect();
+    // Of the two calls, one warns.
+    let expected_warnings: BTreeSet<_> = match phase {
+        Phase::Mutating => BTreeSet::new(),
+        Phase::Validating => case.warned.iter().map(String::as_str).collect(),
+    };
+    !verdict.faults.is_empty() || named(verdict) != expected || warned(verdict) != expected_warnings
+}
+
+// Proves: W-003, W-009, W-010, W-011, W-012, W-013, W-014, W-015, W-016, W-017, W-018, W-019, W-021, W-022, W-023, W-026
 // Proves: T-007, T-009, T-011, T-012, T-013, T-014, T-015, T-016, T-017, T-018, T-019, T-020, T-021, T-023, T-024, T-025, T-027, T-028, T-040, T-041, T-042, T-043, T-044, T-047, T-048, T-053, T-057, T-058, T-077, T-078
 #[rstest]
 #[case::before_the_schema(Phase::Mutating)]
@@ -85,10 +101,11 @@ fn every_write_of_the_corpus_gets_its_verdict_with_exactly_the_broken_rules_name
     for case in cases().unwrap() {
         let verdict = judge(&rulebook, &case, phase);
         assert!(
-            !differs(&verdict, &case),
-            "{}: expected {:?}, got {verdict:#?}",
+            !differs(&verdict, &case, phase),
+            "{}: expected {:?} and warnings {:?}, got {verdict:#?}",
             case.name,
-            case.refused
+            case.refused,
+            case.warned
         );
     }
 }
@@ -119,10 +136,46 @@ fn switching_any_rule_off_makes_some_case_of_the_corpus_fail() {
     let cases = cases().unwrap();
     for row in table() {
         let rulebook = rulebook().without(row.id);
-        let noticed = cases
-            .iter()
-            .any(|case| differs(&judge(&rulebook, case, Phase::Validating), case));
+        let noticed = cases.iter().any(|case| {
+            differs(
+                &judge(&rulebook, case, Phase::Validating),
+                case,
+                Phase::Validating,
+            )
+        });
         assert!(noticed, "no case of the corpus depends on rule {}", row.id);
+    }
+}
+
+// Proves: W-003
+#[test]
+fn only_the_webhook_warns_or_holds_what_cel_cannot_say() {
+    for row in table() {
+        let webhook_only = row.effect == Effect::Warn || row.check.cel().is_none();
+        assert!(
+            !webhook_only || row.layer == Layer::Webhook,
+            "{} cannot be held by the API server",
+            row.id
+        );
+    }
+}
+
+// Proves: W-002
+#[test]
+fn every_warning_fits_one_line_of_120_characters() {
+    for row in table().filter(|row| row.effect == Effect::Warn) {
+        for node in row.nodes {
+            let item = if node.binds == Binds::EachItem {
+                "[31]"
+            } else {
+                ""
+            };
+            let warning = row.warning(&format!("{}{item}{}", node.path, row.field));
+            assert!(
+                warning.chars().count() <= Row::LONGEST_WARNING && !warning.contains('\n'),
+                "{warning}"
+            );
+        }
     }
 }
 

@@ -27,18 +27,19 @@ struct Gap {
     rows: Vec<&'static Row>,
 }
 
-/// The whole table in gaps: the rules of each layer and kind in `parts` parts, or each rule alone.
-/// Where a rule holds for two kinds, both get it from one row.
+/// All that the API server itself holds, in gaps: the rules of each layer and kind in `parts` parts, or
+/// each rule alone. Where a rule holds for two kinds, both get it from one row.
 fn gaps(parts: usize) -> Vec<Gap> {
     let mut gaps = Vec::new();
     for (layer, subject) in [
         (Layer::Crd, Subject::SandboxClaim),
         (Layer::Crd, Subject::SandboxClass),
+        (Layer::Crd, Subject::Connection),
         (Layer::Policy, Subject::SandboxClaim),
     ] {
         let rows = table().filter(|row| row.layer == layer && row.subjects[0] == subject);
         let rows: Vec<_> = rows.collect();
-        let size = rows.len().div_ceil(parts);
+        let size = rows.len().div_ceil(parts).max(1);
         gaps.extend(rows.chunks(size).map(|rows| Gap {
             layer,
             subject,
@@ -46,7 +47,8 @@ fn gaps(parts: usize) -> Vec<Gap> {
         }));
     }
     let covered: usize = gaps.iter().map(|gap| gap.rows.len()).sum();
-    assert_eq!(covered, table().count(), "a row belongs to no gap");
+    let held = table().filter(|row| row.layer != Layer::Webhook).count();
+    assert_eq!(covered, held, "a row belongs to no gap");
     gaps
 }
 

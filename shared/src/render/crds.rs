@@ -161,7 +161,9 @@ fn attach(schema: &mut Value, row: &Row, node: &Node) {
     let Some(target) = target.and_then(Value::as_object_mut) else {
         return;
     };
-    let rule = row.expression_on(node);
+    let Some(rule) = row.expression_on(node) else {
+        return;
+    };
     // For a duplicate the API server prints the value and drops the message.
     let reason = match row.reason {
         Reason::Duplicate => Reason::Invalid,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::rules::{Binds, Layer, Moment, Row, Subject, table};
+use crate::rules::{Binds, Effect, Layer, Moment, Row, Subject, table};
 
 const HEAD: &str = "\
 # Denials
@@ -11,7 +11,9 @@ Generated from the rule table by `cargo xtask generate`; do not edit.
 
 Every refusal ends in a rule's id in brackets. Look it up here: what is wrong, what to do, and which
 layers hold the rule. The webhook holds them all; **CRD** rules and the **policy**
-(ValidatingAdmissionPolicy) stand behind it when it is gone.
+(ValidatingAdmissionPolicy) stand behind it when it is gone. What neither can say is held by the
+**webhook only**. Rules that **warn** refuse nothing: their sentence reaches whoever writes the object,
+without an id.
 
 Rules whose id starts with `schema-` are the bounds of the CRD's schema (required fields, lengths,
 patterns, enums, counts): `kubectl explain` shows them. The API server holds them too, in its own words.
@@ -73,9 +75,11 @@ fn line(row: &Row) -> String {
         Moment::Change => "change",
         Moment::StatusChange => "status write",
     };
-    let layers = match row.layer {
-        Layer::Crd => "webhook, CRD",
-        Layer::Policy => "webhook, policy",
+    let layers = match (row.effect, row.layer) {
+        (Effect::Warn, _) => "webhook only, warns",
+        (Effect::Refuse, Layer::Crd) => "webhook, CRD",
+        (Effect::Refuse, Layer::Policy) => "webhook, policy",
+        (Effect::Refuse, Layer::Webhook) => "webhook only",
     };
     let text = |text: &str| {
         text.replace('|', "\\|")

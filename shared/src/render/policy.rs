@@ -49,7 +49,7 @@ pub fn admission_policy(installation: &Installation) -> [Value; 2] {
 fn spec(identity: &OperatorIdentity) -> Value {
     let validations: Vec<Value> = table()
         .filter(|row| row.layer == Layer::Policy)
-        .map(|row| validation(row, &identity.username))
+        .filter_map(|row| validation(row, &identity.username))
         .collect();
     json!({
         "failurePolicy": "Fail",
@@ -67,16 +67,17 @@ fn spec(identity: &OperatorIdentity) -> Value {
     })
 }
 
-fn validation(row: &Row, operator: &str) -> Value {
+fn validation(row: &Row, operator: &str) -> Option<Value> {
+    let expression = row.check.cel()?;
     let elsewhere = match row.moment {
         Moment::Create => "request.operation != 'CREATE' || variables.status",
         Moment::Change => "request.operation != 'UPDATE' || variables.status",
         Moment::StatusChange => "!variables.status",
         Moment::Write => "variables.status",
     };
-    json!({
-        "expression": format!("{elsewhere} || {}", row.expression),
+    Some(json!({
+        "expression": format!("{elsewhere} || {expression}"),
         "message": format!("{}: Forbidden: {}", row.field, row.signed_message(operator)),
         "reason": "Forbidden",
-    })
+    }))
 }

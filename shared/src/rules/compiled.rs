@@ -1,12 +1,15 @@
 //! A rule ready to run, and what its outcome means. Pure.
 
 use cel::{Context, Program};
+use serde_json::Value;
 use thiserror::Error;
 
 use super::{
+    check::{Check, Flaw, RustCheck},
     evaluate::holds,
     identity::IdentityError,
-    row::{Layer, Row},
+    json_path,
+    row::{Effect, Layer, Row},
     verdict::Violation,
 };
 
@@ -32,10 +35,26 @@ pub enum CompileError {
     Thread,
 }
 
-/// A row with its expression compiled.
+/// A row ready to run.
 pub(super) struct Rule {
     pub(super) row: &'static Row,
-    program: Program,
+    test: Test,
+}
+
+enum Test {
+    Cel(Program),
+    Rust(RustCheck),
+}
+
+/// Where a rule is run.
+pub(super) struct Place<'a, F> {
+    /// What expressions read.
+    pub(super) context: &'a Context<'a, 'a>,
+    /// What functions read: the value, and what is stored in its place.
+    pub(super) value: &'a Value,
+    pub(super) stored: Option<&'a Value>,
+    /// The path of the value, made only for what is wrong.
+    pub(super) path: F,
 }
 
 /// What running rules came to.
@@ -43,36 +62,55 @@ pub(super) struct Rule {
 pub(super) struct Outcome {
     /// Broken rules.
     pub(super) violations: Vec<Violation>,
+    /// What the writer should know of an admitted write.
+    pub(super) warnings: Vec<String>,
     /// Rules that could not be evaluated.
     pub(super) faults: Vec<String>,
 }
 
 impl Rule {
     pub(super) fn new(row: &'static Row) -> Result<Self, CompileError> {
-        Ok(Self {
-            row,
-            program: compile(row.id, row.expression)?,
-        })
+        let test = match row.check {
+            Check::Cel(expression) => Test::Cel(compile(row.id, expression)?),
+            Check::Rust(check) => Test::Rust(check),
+        };
+        Ok(Self { row, test })
     }
 
-    /// Runs the rule; what is wrong is said about `field`.
+    /// Runs the rule; `operator` is whom its message names.
     pub(super) fn run(
         &self,
-        context: &Context<'_, '_>,
-        field: impl FnOnce() -> String,
+        place: &Place<'_, impl Fn() -> String>,
         operator: &str,
         outcome: &mut Outcome,
     ) {
-        match holds(&self.program, context) {
-            Ok(true) => {}
-            Ok(false) => outcome.violations.push(Violation {
-                field: field(),
-                rule: self.row.id.to_owned(),
-                reason: self.row.reason.as_str(),
-                message: self.row.message(operator),
-                identity: self.row.layer == Layer::Policy,
-            }),
-            Err(error) => outcome.faults.push(format!("{}: {error}", self.row.id)),
+        let flaws = match &self.test {
+            Test::Rust(check) => check(place.value, place.stored),
+            Test::Cel(program) => match holds(program, place.context) {
+                Ok(true) => return,
+                Ok(false) => vec![Flaw::default()],
+                Err(error) => return outcome.faults.push(format!("{}: {error}", self.row.id)),
+            },
+        };
+        for flaw in flaws {
+            let field = match flaw.field.as_str() {
+                "" => self.row.field,
+                field => field,
+            };
+            let field = json_path::join(&(place.path)(), field);
+            match self.row.effect {
+                Effect::Warn => outcome.warnings.push(self.row.warning(&field)),
+                Effect::Refuse => outcome.violations.push(Violation {
+                    field,
+                    rule: self.row.id.to_owned(),
+                    reason: self.row.reason.as_str(),
+                    message: match flaw.detail {
+                        None => self.row.message(operator),
+                        Some(detail) => format!("{} ({detail})", self.row.message(operator)),
+                    },
+                    identity: self.row.layer == Layer::Policy,
+                }),
+            }
         }
     }
 }

@@ -9,10 +9,11 @@ use cel::{Context, Env};
 use serde_json::Value;
 
 use super::{
-    compiled::{Outcome, Rule},
+    check::Check,
+    compiled::{Outcome, Place, Rule},
     evaluate::{Borrowed, cel_map, cel_value},
     json_path,
-    row::{Binds, Moment, Node},
+    row::{Binds, Moment, Node, Row},
     verdict::{Attempt, Phase},
 };
 
@@ -36,7 +37,7 @@ impl NodeRules {
         let mut groups: Vec<Self> = Vec::new();
         for rule in rules {
             for node in rule.row.nodes {
-                let reads = Reads::of(rule.row.expression, node.binds);
+                let reads = Reads::of_rule(rule.row, node.binds);
                 match groups.iter_mut().find(|group| group.node == *node) {
                     Some(group) => {
                         group.rules.push(Arc::clone(&rule));
@@ -109,18 +110,26 @@ impl NodeRules {
                     "self"
                 };
                 context.add_variable_as_val(name, self.reads.of_value(value));
-                for rule in rules {
-                    let field = || json_path::join(path, rule.row.field);
-                    rule.run(&context, field, operator, outcome);
-                }
+                let place = Place {
+                    context: &context,
+                    value,
+                    stored: old,
+                    path: || path.to_owned(),
+                };
+                rules.for_each(|rule| rule.run(&place, operator, outcome));
             }
             Binds::EachItem => {
                 let rules: Vec<_> = rules.collect();
                 for (index, item) in value.as_array().into_iter().flatten().enumerate() {
                     context.add_variable_as_val("it", cel_value(item));
+                    let place = Place {
+                        context: &context,
+                        value: item,
+                        stored: old,
+                        path: || format!("{path}[{index}]"),
+                    };
                     for rule in &rules {
-                        let field = || format!("{path}[{index}]{}", rule.row.field);
-                        rule.run(&context, field, operator, outcome);
+                        rule.run(&place, operator, outcome);
                     }
                 }
             }
@@ -129,6 +138,14 @@ impl NodeRules {
 }
 
 impl Reads {
+    /// What a rule needs converted: nothing, where a function reads the JSON itself.
+    fn of_rule(row: &Row, binds: Binds) -> Self {
+        match row.check {
+            Check::Cel(expression) => Self::of(expression, binds),
+            Check::Rust(_) => Self::Named(BTreeSet::new()),
+        }
+    }
+
     /// The fields that stand behind `self.` and `oldSelf.`; all, where the value is used in any other
     /// way.
     fn of(expression: &'static str, binds: Binds) -> Self {

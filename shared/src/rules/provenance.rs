@@ -3,7 +3,8 @@
 //! `variables.operator` is true for the operator's ServiceAccount and for nobody else.
 
 use super::{
-    row::{Layer, Moment, Reason, Row},
+    check::Check,
+    row::{Effect, Layer, Moment, Reason, Row},
     verdict::Subject,
 };
 
@@ -24,9 +25,10 @@ const fn operator_only(
         id,
         subjects: &[Subject::SandboxClaim],
         layer: Layer::Policy,
+        effect: Effect::Refuse,
         moment,
         nodes: &[],
-        expression,
+        check: Check::Cel(expression),
         field,
         reason: Reason::Forbidden,
         sentence,

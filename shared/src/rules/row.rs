@@ -1,8 +1,11 @@
 //! What a rule is: one row of the table. Data only.
 
-use super::verdict::{Operation, Subject};
+use super::{
+    check::Check,
+    verdict::{Operation, Subject},
+};
 
-/// One rule. The CEL `expression` is true when the object is right.
+/// One rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Kebab-case, stable, printed in brackets at the end of a denial.
@@ -11,13 +14,14 @@ pub struct Row {
     pub subjects: &'static [Subject],
     /// Which layer beside the webhook holds it.
     pub layer: Layer,
+    /// What becomes of a write that breaks it.
+    pub effect: Effect,
     /// When it is judged.
     pub moment: Moment,
     /// Where in the object it stands. Empty for rows of the policy, which judge the whole object.
     pub nodes: &'static [Node],
-    /// CEL over `self`, `oldSelf` and, where the node binds it, `it`; for policy rows over `object`,
-    /// `oldObject`, `request` and `variables`.
-    pub expression: &'static str,
+    /// What must be so.
+    pub check: Check,
     /// The field a person has to look at, below the node (`.handle`) for CRD rows, whole for policy rows.
     pub field: &'static str,
     /// What kind of fault it is.
@@ -37,6 +41,17 @@ pub enum Layer {
     Crd,
     /// The `ValidatingAdmissionPolicy`: needs to know who asks.
     Policy,
+    /// None: CEL cannot say it, or it only warns. Without the webhook nobody holds it.
+    Webhook,
+}
+
+/// What becomes of a write that breaks a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It is refused.
+    Refuse,
+    /// It is admitted and its writer is warned; the operator, which reads no warnings, is not.
+    Warn,
 }
 
 /// When a rule is judged.
@@ -123,13 +138,23 @@ impl Row {
         format!("{} [{}]", self.message(operator), self.id)
     }
 
-    /// The expression as it stands on `node`, where only `self` and `oldSelf` exist.
-    pub fn expression_on(&self, node: &Node) -> String {
-        match node.binds {
-            Binds::Itself => self.expression.to_owned(),
-            Binds::It => format!("[self].all(it, {})", self.expression),
-            Binds::EachItem => format!("self.all(it, {})", self.expression),
-        }
+    /// What a writer is warned of `field` with, one line of at most [`Row::LONGEST_WARNING`] characters.
+    pub fn warning(&self, field: &str) -> String {
+        format!("{field}: {}", self.sentence)
+    }
+
+    /// The longest warning that clients are sure to show whole, in characters.
+    pub const LONGEST_WARNING: usize = 120;
+
+    /// The expression as it stands on `node`, where only `self` and `oldSelf` exist; `None` for a rule
+    /// that is not CEL.
+    pub fn expression_on(&self, node: &Node) -> Option<String> {
+        let expression = self.check.cel()?;
+        Some(match node.binds {
+            Binds::Itself => expression.to_owned(),
+            Binds::It => format!("[self].all(it, {expression})"),
+            Binds::EachItem => format!("self.all(it, {expression})"),
+        })
     }
 }
 
@@ -148,17 +173,59 @@ pub(super) const fn on_spec(
         id,
         subjects: &[],
         layer: Layer::Crd,
+        effect: Effect::Refuse,
         moment: Moment::Write,
         nodes: &[Node {
             path: "spec",
             binds: Binds::Itself,
         }],
-        expression,
+        check: Check::Cel(expression),
         field,
         reason,
         sentence,
         remedy,
         requirements,
+    }
+}
+
+/// A rule about the spec that only the webhook holds: what CEL cannot say.
+pub(super) const fn webhook_only(
+    id: &'static str,
+    check: Check,
+    field: &'static str,
+    reason: Reason,
+    sentence: &'static str,
+    remedy: &'static str,
+    requirements: &'static [&'static str],
+) -> Row {
+    Row {
+        layer: Layer::Webhook,
+        check,
+        ..on_spec(id, "", field, reason, sentence, remedy, requirements)
+    }
+}
+
+/// A rule about the spec that warns whoever breaks it, and refuses nothing. The remedy stands in the
+/// documentation alone: a warning has no room for it.
+pub(super) const fn warning(
+    id: &'static str,
+    check: Check,
+    field: &'static str,
+    sentence: &'static str,
+    remedy: &'static str,
+    requirements: &'static [&'static str],
+) -> Row {
+    Row {
+        effect: Effect::Warn,
+        ..webhook_only(
+            id,
+            check,
+            field,
+            Reason::Invalid,
+            sentence,
+            remedy,
+            requirements,
+        )
     }
 }
 

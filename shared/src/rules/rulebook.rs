@@ -54,12 +54,12 @@ impl Rulebook {
     }
 
     fn compile_here(identity: &OperatorIdentity) -> Result<Self, CompileError> {
-        let rules = |layer: Layer| {
-            let rows = table().filter(move |row| row.layer == layer);
+        let rules = |about_writer: bool| {
+            let rows = table().filter(move |row| (row.layer == Layer::Policy) == about_writer);
             rows.map(|row| Rule::new(row).map(Arc::new))
                 .collect::<Result<Vec<_>, _>>()
         };
-        let on_object = rules(Layer::Crd)?;
+        let on_object = rules(false)?;
         let kinds = Subject::ALL
             .into_iter()
             .map(|subject| {
@@ -82,7 +82,7 @@ impl Rulebook {
                 detail: error.to_string(),
             })?),
             operator: identity.username.clone(),
-            about_writer: WriterRules::new(identity, rules(Layer::Policy)?)?,
+            about_writer: WriterRules::new(identity, rules(true)?)?,
             kinds,
         })
     }
@@ -152,10 +152,22 @@ impl Rulebook {
             if !incomplete {
                 verdict.faults = outcome.faults;
             }
+            let admitted = verdict.violations.is_empty() && verdict.faults.is_empty();
+            if admitted && self.hears_warnings(attempt, &outcome.warnings) {
+                verdict.warnings = outcome.warnings;
+            }
         }
         verdict.violations.sort();
         verdict.violations.dedup();
         verdict
+    }
+
+    /// Whether the writer is told what was found: once, of the object as it will be stored, and never
+    /// the operator, who could not act on it.
+    fn hears_warnings(&self, attempt: &Attempt<'_>, warnings: &[String]) -> bool {
+        attempt.phase == Phase::Validating
+            && !warnings.is_empty()
+            && !self.about_writer.is_operator(attempt, &self.env)
     }
 }
 
