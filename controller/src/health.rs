@@ -4,7 +4,6 @@
 //! neither on leadership nor, from then on, on the API server: pod readiness is the AND of both
 //! containers, and a slow API server must not take the webhook out of its Service.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -19,31 +18,10 @@ use crate::cause::Chain;
 use crate::metrics::exposition;
 use crate::watch::Watches;
 
-/// The port could not be served.
-#[derive(Debug, thiserror::Error)]
-pub enum HealthError {
-    /// The address could not be listened on.
-    #[error("failed to listen on {address} (--health-listen); is another process using it?")]
-    Listen {
-        /// The address asked for.
-        address: SocketAddr,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
-}
-
 #[derive(Clone)]
 struct Shared {
     watches: Arc<Watches>,
     registry: Arc<Registry>,
-}
-
-/// Listens; a port that is taken is found out before anything else starts.
-pub async fn listen(address: SocketAddr) -> Result<TcpListener, HealthError> {
-    TcpListener::bind(address)
-        .await
-        .map_err(|source| HealthError::Listen { address, source })
 }
 
 /// Serves until the task is dropped.

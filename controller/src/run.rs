@@ -16,7 +16,7 @@ use crate::cause::Chain;
 use crate::certificates::Certificates;
 use crate::claim::Reconciler;
 use crate::flags::Flags;
-use crate::health::{self, HealthError};
+use crate::health;
 use crate::leader::{Elector, Leadership, Timing};
 use crate::metrics::Metrics;
 use crate::watch::{Watches, follow_all};
@@ -40,8 +40,8 @@ pub enum RunError {
     #[error("failed to set up the connection to the API server")]
     Client(#[source] kube::Error),
     /// The health port.
-    #[error("failed to open the health port")]
-    Health(#[source] HealthError),
+    #[error("failed to open the health port (--health-listen)")]
+    Health(#[source] sandgate_listener::BindError),
     /// A part that runs for ever ended.
     #[error("a part of the controller stopped unexpectedly")]
     Part(#[source] Option<JoinError>),
@@ -51,9 +51,8 @@ pub enum RunError {
 pub async fn run(flags: Flags, shutdown: CancellationToken) -> Result<(), RunError> {
     let mut registry = Registry::default();
     let metrics = Metrics::register(&mut registry);
-    let listener = health::listen(flags.health_listen)
-        .await
-        .map_err(RunError::Health)?;
+    // First: a port that is taken is found out before anything else starts.
+    let listener = sandgate_listener::bind(flags.health_listen).map_err(RunError::Health)?;
     let config = config(flags.kubeconfig.as_deref()).await?;
     let client = api_server::client(config).map_err(RunError::Client)?;
     let api = ApiServer::new(client, metrics.clone());

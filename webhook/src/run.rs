@@ -18,7 +18,6 @@ use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::reload::Reloader;
 use crate::review::Judge;
-use crate::server::listener::{self, BindError};
 use crate::server::{self, Lifecycle, Limits, Transport};
 
 /// How long requests in flight may still take once the drain is over: as long as the API server waits
@@ -33,7 +32,7 @@ pub enum RunError {
     Rules(#[from] CompileError),
     /// A port could not be had.
     #[error(transparent)]
-    Bind(#[from] BindError),
+    Bind(#[from] sandgate_listener::BindError),
     /// No TLS version can be served.
     #[error("failed to configure TLS")]
     Tls(#[source] rustls::Error),
@@ -96,8 +95,8 @@ pub fn start(
     let reloader = Arc::new(Reloader::new(directory, Arc::clone(&metrics)));
     let (admission, health) = (Lifecycle::default(), Lifecycle::default());
 
-    let listening = listener::bind(options.listen)?;
-    let health_listening = listener::bind(options.health_listen)?;
+    let listening = sandgate_listener::bind(options.listen)?;
+    let health_listening = sandgate_listener::bind(options.health_listen)?;
     let address = listening.local_addr().map_err(RunError::Address)?;
     let health_address = health_listening.local_addr().map_err(RunError::Address)?;
     let config = tls(&reloader).map_err(RunError::Tls)?;

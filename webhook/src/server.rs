@@ -6,7 +6,6 @@
 //! refused connection would be a failed admission call.
 
 mod connection;
-pub mod listener;
 mod pace;
 
 use std::future::Future;

@@ -1,4 +1,4 @@
-//! Binding. Does network I/O.
+//! The ports that processes listen on, bound alike by all of them. Does network I/O.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -20,14 +20,23 @@ pub struct BindError {
 
 /// Listens on `address`. An unspecified IPv6 address serves both families, and IPv4 alone on a machine
 /// without IPv6. Must be called in a tokio runtime.
+///
+/// # Errors
+/// An address that cannot be listened on, most often because another process does.
 pub fn bind(address: SocketAddr) -> Result<TcpListener, BindError> {
-    let bound = match listen(address) {
+    first_of_both(address, listen).map_err(|source| BindError { address, source })
+}
+
+fn first_of_both<T>(
+    address: SocketAddr,
+    listen: impl Fn(SocketAddr) -> io::Result<T>,
+) -> io::Result<T> {
+    match listen(address) {
         Err(error) if address.is_ipv6() && address.ip().is_unspecified() && lacks_ipv6(&error) => {
             listen(SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port())))
         }
-        bound => bound,
-    };
-    bound.map_err(|source| BindError { address, source })
+        listening => listening,
+    }
 }
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
@@ -52,3 +61,6 @@ fn lacks_ipv6(error: &io::Error) -> bool {
     const EAFNOSUPPORT: i32 = 97;
     error.raw_os_error() == Some(EAFNOSUPPORT) || error.kind() == io::ErrorKind::AddrNotAvailable
 }
+
+#[cfg(test)]
+mod tests;
