@@ -8,8 +8,14 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::LazyLock;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use crate::room::Room;
+
+/// How long a process may take to end after it was told to: longer than the webhook drains.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Why a process did not start, or is no more.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +37,16 @@ pub enum ProcessError {
         /// How it ended.
         status: ExitStatus,
         /// The last lines of it.
+        tail: String,
+    },
+    /// It did not end though it should.
+    #[error("{name} did not end within {} s of being told to, and was killed; the end of its log:\n{tail}", patience.as_secs())]
+    Stuck {
+        /// What was started.
+        name: String,
+        /// How long was waited.
+        patience: Duration,
+        /// The last lines of its log.
         tail: String,
     },
     /// It ended because it had no room to write.
@@ -125,17 +141,33 @@ impl Process {
         drop(self.child.wait());
     }
 
-    /// Asks it to end (SIGTERM) and waits until it has.
+    /// Asks it to end (SIGTERM) and waits until it has. One that does not is killed, and an error.
     pub fn stop(&mut self) -> Result<ExitStatus, ProcessError> {
+        self.stop_within(PATIENCE)
+    }
+
+    fn stop_within(&mut self, patience: Duration) -> Result<ExitStatus, ProcessError> {
         let failed = |source| ProcessError::Start {
             name: format!("kill -TERM {}", self.name),
             source,
         };
-        Command::new("kill")
-            .args(["-TERM", &self.child.id().to_string()])
-            .status()
-            .map_err(failed)?;
-        self.child.wait().map_err(failed)
+        let id = self.child.id();
+        signal("TERM", id).map_err(failed)?;
+        let (ended, until_ended) = mpsc::channel::<()>();
+        let watch = thread::spawn(move || {
+            let stuck = until_ended.recv_timeout(patience) == Err(RecvTimeoutError::Timeout);
+            stuck.then(|| signal("KILL", id))
+        });
+        let status = self.child.wait().map_err(failed)?;
+        drop(ended);
+        match watch.join() {
+            Ok(None) => Ok(status),
+            _ => Err(ProcessError::Stuck {
+                name: self.name.clone(),
+                patience,
+                tail: tail(&self.log, 15),
+            }),
+        }
     }
 }
 
@@ -208,6 +240,15 @@ pub fn bound_to_us(path: &Path, signal: &str) -> Command {
         .arg(path)
         .process_group(0);
     command
+}
+
+/// Sends a signal (`TERM`, `KILL`) to a process.
+fn signal(name: &str, process: u32) -> io::Result<()> {
+    let process = process.to_string();
+    Command::new("kill")
+        .args([&format!("-{name}"), &process])
+        .status()
+        .map(|_| ())
 }
 
 /// Whether a program's output says that the disk is full.
@@ -286,5 +327,20 @@ mod tests {
         }
         assert!(polite.stop().unwrap().success());
         assert_eq!(tail(&log, 1), "bye");
+    }
+
+    #[test]
+    fn a_process_that_does_not_end_when_it_is_told_to_is_killed_and_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let script = "trap '' TERM; echo set; while :; do sleep 0.01; done";
+        let mut deaf = Process::start("deaf", &shell(script), &log).unwrap();
+        while !tail(&log, 1).contains("set") {
+            std::thread::yield_now();
+        }
+        let error = deaf.stop_within(Duration::from_millis(100)).unwrap_err();
+        assert!(matches!(error, ProcessError::Stuck { .. }), "{error}");
+        assert!(error.to_string().starts_with("deaf did not end"), "{error}");
+        assert!(!deaf.is_running());
     }
 }

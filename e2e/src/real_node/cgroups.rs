@@ -1,7 +1,7 @@
 //! The control group everything of one machine is accounted in: made with it, gone with it. Does I/O.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -82,6 +82,14 @@ impl Drop for Group {
     }
 }
 
+/// Keeps every other run on this machine, whoever's it is, from making and sweeping groups as long as the
+/// file is held.
+pub(super) fn lock() -> io::Result<File> {
+    let root = File::open(ROOT)?;
+    root.lock()?;
+    Ok(root)
+}
+
 /// The one hierarchy of cgroup v2, or each of v1's.
 pub(super) fn hierarchies() -> io::Result<Vec<PathBuf>> {
     let root = Path::new(ROOT);
@@ -127,7 +135,8 @@ pub(super) fn controllers(root: &Path) -> io::Result<Vec<String>> {
     Ok(each.map(str::to_owned).collect())
 }
 
-/// Removes the groups of machines that are gone.
+/// Removes the groups of machines that are gone: those called like ours that have, or had, a keeper. What
+/// cannot be removed now stays for the next run, and is nothing to this one.
 fn sweep(roots: &[PathBuf]) -> io::Result<()> {
     let mut names = BTreeSet::new();
     for root in roots {
@@ -136,28 +145,77 @@ fn sweep(roots: &[PathBuf]) -> io::Result<()> {
     }
     for name in names {
         let groups = || roots.iter().map(|root| root.join(&name));
+        let ours = |group: PathBuf| group.join(KEEPER).is_dir();
         let in_use = |group: PathBuf| {
             fs::read_to_string(group.join(KEEPER).join("cgroup.procs"))
                 .is_ok_and(|processes| !processes.is_empty())
         };
-        if name.to_string_lossy().starts_with(PREFIX) && !groups().any(in_use) {
-            groups().try_for_each(|group| remove(&group))?;
+        let called = name.to_string_lossy().starts_with(PREFIX);
+        if called && groups().any(ours) && !groups().any(in_use) {
+            groups().for_each(|group| drop(remove(&group)));
         }
     }
     Ok(())
 }
 
-/// Removes a group and those in it.
+/// Removes a group and those in it, the keeper last: as long as something is left, it is known to be ours.
 fn remove(group: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(group) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
+    let mut keeper = None;
     for entry in entries.filter_map(Result::ok) {
-        if entry.file_type()?.is_dir() {
+        if !entry.file_type()?.is_dir() {
+            continue;
+        }
+        if entry.file_name() == KEEPER {
+            keeper = Some(entry.path());
+        } else {
             remove(&entry.path())?;
         }
     }
+    keeper.map_or(Ok(()), fs::remove_dir)?;
     fs::remove_dir(group)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_groups_of_machines_that_are_gone_are_swept_and_a_busy_one_stops_nobody() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |path: &str| root.path().join(path);
+        for group in [
+            "sandgate-gone/keeper",
+            "sandgate-gone/pods/one",
+            "sandgate-service/app",
+        ] {
+            fs::create_dir_all(at(group)).unwrap();
+        }
+        // A group in which something runs cannot be removed; a folder with a file in it neither.
+        for group in ["sandgate-busy", "sandgate-used"] {
+            fs::create_dir_all(at(group).join(KEEPER)).unwrap();
+            fs::create_dir_all(at(group).join("pods")).unwrap();
+        }
+        fs::write(at("sandgate-busy/pods/cgroup.procs"), "42").unwrap();
+        fs::write(at("sandgate-used/keeper/cgroup.procs"), "42").unwrap();
+
+        sweep(&[root.path().to_owned()]).unwrap();
+
+        let mut left: Vec<_> = fs::read_dir(root.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["sandgate-busy", "sandgate-service", "sandgate-used"]);
+        assert!(at("sandgate-service/app").is_dir(), "somebody else's");
+        assert!(at("sandgate-used/pods").is_dir(), "a machine that runs");
+        assert!(
+            at("sandgate-busy/keeper").is_dir(),
+            "known to be ours next time"
+        );
+    }
 }

@@ -10,14 +10,14 @@ use super::{ASK_EVERY, KUBELET, NODE, PROXY, RealNode, RealNodeError, containerd
 impl RealNode {
     /// Ends the kubelet and starts it again; back when it answers.
     pub async fn restart_kubelet(&mut self) -> Result<(), RealNodeError> {
-        self.machine.stop(KUBELET)?;
+        self.machine.stop(KUBELET).await?;
         self.machine.start(KUBELET, &self.programs.kubelet)?;
         self.until_the_kubelet_answers().await
     }
 
     /// Ends containerd and starts it again, while pods run on; back when it answers.
     pub async fn restart_containerd(&mut self) -> Result<(), RealNodeError> {
-        self.machine.stop(containerd::PART)?;
+        self.machine.stop(containerd::PART).await?;
         self.start_containerd().await
     }
 

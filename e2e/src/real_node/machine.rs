@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use super::cgroups::Group;
+use super::cgroups::{self, Group};
 use super::namespaces;
 use super::tools::{self, ToolError};
 use crate::folders::{self, FolderError};
@@ -43,6 +43,9 @@ pub enum MachineError {
     /// A namespace or mount was refused.
     #[error("failed to make the machine of the node")]
     Make(#[source] io::Error),
+    /// Nobody waits any more for a process to end.
+    #[error("failed to wait until a part of the node has ended")]
+    Stop(#[source] tokio::task::JoinError),
     /// A folder or file could not be made.
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -84,8 +87,7 @@ impl Machine {
             fs::write(&file, value).map_err(|source| FolderError::at(&file, source))?;
         }
         // Until it is known to be in use, another run would take it for one that was left.
-        let gate = folders::lock_file(&folders::cache()?.join("groups.lock"))?;
-        gate.lock().map_err(MachineError::Make)?;
+        let _gate = cgroups::lock().map_err(MachineError::Make)?;
         let run = folder.file_name().unwrap_or_default().to_string_lossy();
         let group = Group::make(&run).map_err(MachineError::Make)?;
         let (room, first) = power_on(network, folder, first, &group)?;
@@ -125,10 +127,11 @@ impl Machine {
         Ok(())
     }
 
-    /// Asks `part` to end and waits until it has.
-    pub(super) fn stop(&mut self, part: &str) -> Result<(), MachineError> {
+    /// Asks `part` to end and waits until it has, while everything else goes on.
+    pub(super) async fn stop(&mut self, part: &str) -> Result<(), MachineError> {
         if let Some(mut process) = self.running.remove(part) {
-            process.stop()?;
+            let stopped = tokio::task::spawn_blocking(move || process.stop().map(|_| ()));
+            stopped.await.map_err(MachineError::Stop)??;
         }
         Ok(())
     }

@@ -43,9 +43,9 @@ pub(super) async fn disturb(
         opening: scenario.opening(),
         ..Part::default()
     };
-    let (acted, claimed) = futures::join!(act(disturb, action), scene.claim(&starting));
-    acted?;
-    claimed?;
+    // Its pod is being made when the node is disturbed, not afterwards.
+    scene.claim(&starting).await?;
+    act(disturb, action).await?;
     let starting = Part {
         name: after,
         ..starting
