@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use tokio::process::Command;
 
 use crate::tools;
 
@@ -105,12 +106,27 @@ pub async fn run(place: &Place, make: Make) -> anyhow::Result<Vec<PathBuf>> {
         .await
         .context("failed to run cargo")?;
     if !status.success() {
-        bail!(
-            "the binaries of the image could not be built; where the linker misses libc.a, install the static C library (libc6-dev on Debian, glibc-static on Fedora)"
-        );
+        if lacks_static_library(&which_static_library().await) {
+            bail!(
+                "the binaries of the image could not be built, and the linker has no libc.a: install the static C library (libc6-dev on Debian, glibc-static on Fedora)"
+            );
+        }
+        bail!("the binaries of the image could not be built");
     }
     let folder = place.target.join(triple).join(folder);
     Ok(PROGRAMS.map(|(_, program)| folder.join(program)).into())
+}
+
+/// What the linker says of where the static C library is; nothing if it cannot be asked.
+async fn which_static_library() -> String {
+    let asked = Command::new("cc").arg("-print-file-name=libc.a").output();
+    let told = asked.await.map(|output| output.stdout).unwrap_or_default();
+    String::from_utf8_lossy(&told).into_owned()
+}
+
+/// A linker that has the library says its path, and one that has not only its name.
+fn lacks_static_library(told: &str) -> bool {
+    told.trim() == "libc.a"
 }
 
 /// This machine, as rustc calls it.
@@ -121,5 +137,24 @@ fn triple() -> anyhow::Result<&'static str> {
         (system, architecture) => bail!(
             "images are built on Linux, on x86_64 or aarch64; this is {system} on {architecture}"
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::there(
+        "/usr/lib/gcc/x86_64-linux-gnu/12/../../../x86_64-linux-gnu/libc.a\n",
+        false
+    )]
+    #[case::missing("libc.a\n", true)]
+    #[case::no_linker_at_all("", false)]
+    fn the_static_library_is_named_only_where_the_linker_misses_it(
+        #[case] told: &str,
+        #[case] lacks: bool,
+    ) {
+        assert_eq!(lacks_static_library(told), lacks);
     }
 }
