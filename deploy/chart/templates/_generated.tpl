@@ -1,18 +1,20 @@
 {{/*
 The objects of a generated file, named after this release and labelled. The file's text is no template:
-braces in CEL and in descriptions stay what they are.
+braces in CEL and in descriptions stay what they are. Names are put in where every text has quotes: a
+namespace called 123 stays a text.
 */}}
 {{- define "sandgate.generated" -}}
 {{- $root := .root }}
 {{- $text := required (printf "the chart is damaged: %s is missing" .file) ($root.Files.Get .file) }}
-{{- $text = $text | replace "the.release" $root.Release.Name | replace "the.namespace" $root.Release.Namespace }}
 {{- range splitList "\n---\n" $text }}
 {{- $object := fromYaml . }}
 {{- if hasKey $object "Error" }}
 {{- fail (printf "the chart is damaged: %s is no YAML: %s" $.file (get $object "Error")) }}
 {{- end }}
+{{- $object = $object | toJson | replace "the.release" $root.Release.Name | replace "the.namespace" $root.Release.Namespace | fromJson }}
 {{- with $object.metadata }}
-{{- $component := dig "labels" "app.kubernetes.io/component" "crds" . }}
+{{- /* Kinds of ours can be told from those that belong to another platform. */}}
+{{- $component := dig "labels" "app.kubernetes.io/component" (base (dir $.file)) . }}
 {{- $_ := set . "labels" (include "sandgate.labels" (dict "root" $root "component" $component) | fromYaml) }}
 {{- if eq $object.kind "CustomResourceDefinition" }}
 {{- /* With a kind goes every object of it: that is nothing `helm uninstall` should do. */}}

@@ -15,7 +15,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{/* What tells this release from another. */}}
 {{- define "sandgate.selector" -}}
 app.kubernetes.io/name: sandgate
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 {{- end }}
 
 {{/* The image of every container, as YAML. */}}

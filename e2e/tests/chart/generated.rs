@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use rstest::rstest;
 use sandgate_e2e::Outcome;
+use sandgate_e2e::helm::Helm;
 use sandgate_shared::render::{self, Installation};
 use serde_json::{Value, json};
 
@@ -125,4 +126,30 @@ async fn kinds_are_those_of_the_types_and_are_kept_when_the_release_goes(
         assert_eq!(kept, "keep", "{}", kind["metadata"]["name"]);
     }
     assert_has(&rendered, wanted)
+}
+
+/// The kinds that this selector, `KEY=VALUE,…`, selects.
+fn selected<'a>(rendered: &'a Rendered, selector: &str) -> BTreeSet<&'a str> {
+    let wanted: Vec<(&str, &str)> = selector
+        .split(',')
+        .map(|label| label.split_once('=').unwrap())
+        .collect();
+    names(rendered.of("CustomResourceDefinition").filter(|kind| {
+        let labels = &kind["metadata"]["labels"];
+        wanted.iter().all(|(key, value)| labels[key] == *value)
+    }))
+}
+
+#[tokio::test]
+async fn no_command_of_the_readme_takes_away_our_kinds_and_another_platforms_at_once() -> Outcome {
+    let rendered = Rendered::with(&json!({"standalone": true})).await?;
+    let readme = std::fs::read_to_string(Helm::chart().join("README.md"))?;
+    let taken: Vec<_> = readme
+        .lines()
+        .filter_map(|line| line.strip_prefix("kubectl delete crd -l "))
+        .map(|selector| selected(&rendered, selector))
+        .collect();
+    let (ours, outside) = (render::crds(), render::outside_crds());
+    assert_eq!(taken, [names(&outside), names(&ours)]);
+    Ok(())
 }

@@ -11,6 +11,7 @@
 )]
 
 mod generated;
+mod network;
 mod notes;
 mod own_life;
 mod own_without_policy;

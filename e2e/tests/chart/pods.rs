@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use clap::Parser as _;
+use rstest::rstest;
 use sandgate_controller::flags::Flags;
 use sandgate_e2e::Outcome;
 use sandgate_shared::render::Installation;
@@ -203,10 +204,21 @@ fn port(container: &Value, name: &Value) -> u64 {
         .unwrap()
 }
 
+#[rstest]
+#[case::by_default(json!({}), [9443, 8081, 8082])]
+#[case::of_the_values(
+    json!({"webhook": {"port": 10250, "healthPort": 10251}, "controller": {"healthPort": 10252}}),
+    [10250, 10251, 10252]
+)]
 #[tokio::test]
-async fn probes_and_service_meet_the_ports_that_are_served() -> Outcome {
-    let rendered = Rendered::with(&json!({})).await?;
+async fn probes_and_service_meet_the_ports_that_are_served(
+    #[case] values: Value,
+    #[case] wanted: [u16; 3],
+) -> Outcome {
+    let rendered = Rendered::with(&values).await?;
     let (flags, options) = (controller(&rendered)?, webhook(&rendered)?);
+    let served = [options.listen, options.health_listen, flags.health_listen];
+    assert_eq!(served.map(|address| address.port()), wanted);
     for (name, health) in [
         ("controller", flags.health_listen),
         ("webhook", options.health_listen),

@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 
 use crate::rendered::{NAMESPACE, RELEASE, Rendered, helm};
 
+/// The container that `kubectl logs` shows unless told otherwise.
+const FIRST_LOOK: &str = "kubectl.kubernetes.io/default-container";
+
 #[tokio::test]
 async fn the_chart_passes_helms_own_strict_checks() -> Outcome {
     let chart = Helm::chart().display().to_string();
@@ -43,6 +46,15 @@ fn the_chart_is_of_the_version_that_is_built() {
 #[case::root(json!({"runAsUser": 0}), "'/runAsUser': minimum: got 0, want 1")]
 #[case::a_short_digest(json!({"image": {"digest": "sha256:12"}}), "'/image/digest'")]
 #[case::a_label_that_is_no_text(json!({"labels": {"tier": 1}}), "'/labels/tier': got number")]
+#[case::a_port_for_root_alone(json!({"webhook": {"port": 443}}), "'/webhook/port': minimum: got 443")]
+#[case::one_port_for_two(
+    json!({"webhook": {"healthPort": 8082}}),
+    "webhook.healthPort and controller.healthPort are ports of one pod"
+)]
+#[case::the_kubelets_port(
+    json!({"hostNetwork": true, "webhook": {"port": 10250}}),
+    "where 10250 is the kubelet's"
+)]
 #[tokio::test]
 async fn a_wrong_value_is_refused_by_its_name(
     #[case] values: Value,
@@ -194,11 +206,74 @@ async fn where_the_pods_run_is_up_to_the_values() -> Outcome {
     assert_eq!(rendered.one("Deployment", RELEASE)?["spec"]["replicas"], 3);
     assert_eq!(spec["affinity"], affinity);
     assert_eq!(spec["imagePullSecrets"], json!([{"name": "registry"}]));
-    assert_eq!(spec["nodeSelector"]["pool"], "infra");
+    let selector = json!({"kubernetes.io/os": "linux", "pool": "infra"});
+    assert_eq!(spec["nodeSelector"], selector);
     assert_eq!(spec["priorityClassName"], "system-cluster-critical");
     assert_eq!(spec["tolerations"], json!([toleration]));
     let annotations = &rendered.pod()?["metadata"]["annotations"];
     assert_eq!(annotations["example.com/scrape"], "true");
+    assert_eq!(annotations[FIRST_LOOK], "controller");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_annotation_that_the_chart_has_itself_is_written_once_as_the_values_say() -> Outcome {
+    let values = json!({"podAnnotations": {FIRST_LOOK: "webhook"}});
+    let chart = Helm::chart().display().to_string();
+    let text = helm()
+        .await?
+        .run(&["template", RELEASE, &chart], Some(&values))
+        .await?;
+    assert_eq!(text.matches(FIRST_LOOK).count(), 1, "{text}");
+    assert!(text.contains(&format!("{FIRST_LOOK}: webhook")), "{text}");
+    Ok(())
+}
+
+// Words that YAML takes for a number, a truth or nothing where they have no quotes.
+#[rstest]
+#[case::a_number("gate", "123", "0123")]
+#[case::a_number_with_an_exponent("gate", "1e3", "1e3")]
+#[case::a_truth("true", "on", "yes")]
+#[case::nothing("null", "null", "null")]
+#[tokio::test]
+async fn a_name_that_yaml_takes_for_something_else_stays_a_text(
+    #[case] release: &str,
+    #[case] namespace: &str,
+    #[case] priority: &str,
+) -> Outcome {
+    let values = json!({
+        "standalone": true,
+        "networkPolicy": {"enabled": true},
+        "priorityClassName": priority,
+    });
+    let objects = helm()
+        .await?
+        .template(release, namespace, &values, &[])
+        .await?;
+    let mut namespaces = 0;
+    for object in &objects {
+        let metadata = &object["metadata"];
+        let name = metadata["name"].as_str();
+        assert!(name.is_some(), "{metadata}");
+        let labels = &metadata["labels"];
+        assert_eq!(labels["app.kubernetes.io/instance"], release, "{metadata}");
+        for given in [&metadata["namespace"], &object["subjects"][0]["namespace"]] {
+            if !given.is_null() {
+                assert_eq!(*given, namespace, "{metadata}");
+                namespaces += 1;
+            }
+        }
+        if object["kind"] == "Deployment" {
+            assert_eq!(object["metadata"]["name"], release);
+            let selector = &object["spec"]["selector"]["matchLabels"];
+            assert_eq!(selector["app.kubernetes.io/instance"], release);
+            assert_eq!(
+                object["spec"]["template"]["spec"]["priorityClassName"],
+                priority
+            );
+        }
+    }
+    assert!(namespaces > 6, "{namespaces}");
     Ok(())
 }
 

@@ -1,0 +1,67 @@
+{{/*
+Refuses what values.schema.json cannot judge and the controller would refuse when it starts: by then the
+release stands, and its pods crash one after the other.
+*/}}
+{{- define "sandgate.checkNetwork" -}}
+{{- $keys := list }}
+{{- range splitList "," .Values.network.dns.podLabel }}
+{{- $key := splitList "=" . | first }}
+{{- if has $key $keys }}
+{{- fail (printf "network.dns.podLabel names the label %q twice, which no pod can satisfy; name it once" $key) }}
+{{- end }}
+{{- $keys = append $keys $key }}
+{{- end }}
+{{- range $index, $address := .Values.network.dns.addresses }}
+{{- include "sandgate.checkAddress" (dict "field" (printf "network.dns.addresses[%d]" $index) "text" $address) }}
+{{- end }}
+{{- end }}
+
+{{/* Refuses an address at which no resolver answers a pod, and a network with bits beyond its length. */}}
+{{- define "sandgate.checkAddress" -}}
+{{- $parts := splitList "/" .text }}
+{{- $address := first $parts }}
+{{- $six := contains ":" $address }}
+{{- $width := ternary 16 8 $six }}
+{{- /* The groups of the address, each a number. */}}
+{{- $groups := list }}
+{{- if $six }}
+{{- $halves := splitList "::" $address }}
+{{- $front := compact (splitList ":" (first $halves)) }}
+{{- $back := list }}
+{{- if eq (len $halves) 2 }}
+{{- $back = compact (splitList ":" (last $halves)) }}
+{{- end }}
+{{- range concat $front (until (sub 8 (add (len $front) (len $back)) | int)) $back }}
+{{- $groups = append $groups (ternary (printf "0x%v" . | int64) 0 (kindIs "string" .)) }}
+{{- end }}
+{{- else }}
+{{- range splitList "." $address }}
+{{- $groups = append $groups (int64 .) }}
+{{- end }}
+{{- end }}
+{{- $told := join " " $groups }}
+{{- $lead := first $groups | int64 }}
+{{- if and $six (hasPrefix "0 0 0 0 0 65535 " $told) }}
+{{- fail (printf "%s: %s must be written as the IPv4 address it is" .field .text) }}
+{{- end }}
+{{- $nobody := regexMatch "^0( 0)*$" $told }}
+{{- $itself := ternary (eq $told "0 0 0 0 0 0 0 1") (eq $lead 127) $six }}
+{{- $group := ternary (ge $lead 65280) (and (ge $lead 224) (lt $lead 240)) $six }}
+{{- if or $nobody $itself $group }}
+{{- fail (printf "%s: no resolver answers a pod at %s; name the address in the pods' /etc/resolv.conf" .field .text) }}
+{{- end }}
+{{- if eq (len $parts) 2 }}
+{{- $length := last $parts | int64 }}
+{{- range $index, $number := $groups }}
+{{- /* How many bits of this group are beyond the length. */}}
+{{- $beyond := sub (mul $width (add1 $index)) $length | min $width | max 0 | int }}
+{{- $unit := 1 }}
+{{- range until $beyond }}
+{{- $unit = mul $unit 2 }}
+{{- end }}
+{{- if mod $number $unit }}
+{{- fail (printf "%s: %s has bits set beyond its length; write the network's first address, or %s for the one address" $.field $.text $address) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
