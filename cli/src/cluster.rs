@@ -1,10 +1,18 @@
 //! A client of the cluster that is asked about. Does I/O.
 
+use std::time::Duration;
+
+use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use tower::timeout::TimeoutLayer;
 
 use crate::flags::Reach;
 use crate::isolation::trouble::{Trouble, chain};
+
+/// How long an answer may take to begin; how long it lasts, as logs and watches do, is up to whoever
+/// reads it.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Reaches the cluster and makes sure that it answers.
 pub async fn reach(reach: &Reach) -> Result<Client, Trouble> {
@@ -23,9 +31,15 @@ pub async fn reach(reach: &Reach) -> Result<Client, Trouble> {
     let mut config = config.map_err(|error| no_cluster(&error))?;
     // Logs are followed for minutes in which nothing is said.
     config.read_timeout = None;
-    let client = Client::try_from(config).map_err(|error| no_cluster(&error))?;
+    let client = bounded(config).map_err(|error| no_cluster(&error))?;
     match client.apiserver_version().await {
         Ok(_) => Ok(client),
         Err(error) => Err(Trouble::Unreachable(chain(&error))),
     }
+}
+
+/// Whoever accepts a connection and says nothing is not waited for without end.
+fn bounded(config: Config) -> Result<Client, kube::Error> {
+    let client = ClientBuilder::try_from(config)?;
+    Ok(client.with_layer(&TimeoutLayer::new(PATIENCE)).build())
 }

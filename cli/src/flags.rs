@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::isolation::Order;
 use crate::isolation::facts::Outside;
+use crate::isolation::pull_secret::PullSecret;
 use crate::isolation::scenario::{SCENARIOS, Scenario, scenario};
 
 /// Sandgate, asked from outside: does a cluster keep its sandboxes in?
@@ -26,6 +27,9 @@ pub enum Command {
     /// Measure who reaches whom: makes sandboxes that dial everything from their first millisecond,
     /// in namespaces of its own, and takes them away again. Ends with 0 if all is as it should be,
     /// with 1 if not, with 2 if it could not be measured.
+    ///
+    /// What it dials with ends by itself, and Ctrl-C, SIGTERM and SIGHUP take everything away. After
+    /// a run that was killed: kubectl delete namespace -l sandgate.dev/isolation-run
     Isolation(Isolation),
 }
 
@@ -52,7 +56,12 @@ pub struct Isolation {
     /// Image that holds /sandgate-probe; without it that of the installed operator.
     #[arg(long, value_name = "IMAGE")]
     pub image: Option<String>,
-    /// Node to measure on; without it the first that takes pods.
+    /// Secret to pull that image by: NAMESPACE/NAME. It is copied into the run's namespaces, for
+    /// every pod there.
+    #[arg(long, value_name = "SECRET")]
+    pub pull_secret: Option<PullSecret>,
+    /// Node to measure on; without it the first Linux node that takes pods and has an architecture
+    /// that the operator runs on.
     #[arg(long, value_name = "NAME")]
     pub node: Option<String>,
     /// A destination outside the cluster that answers: tcp:ADDR:PORT, udp:ADDR:PORT, icmp:ADDR or
@@ -94,6 +103,7 @@ impl Isolation {
         Order {
             namespace_prefix: self.namespace_prefix.clone(),
             image: self.image.clone(),
+            pull_secret: self.pull_secret.clone(),
             node: self.node.clone(),
             outside: self.outside.clone(),
             scenarios: possible.filter(wanted).collect(),

@@ -19,13 +19,16 @@ pub mod evidence;
 pub mod facts;
 pub mod grid;
 pub mod hardening;
+pub mod heard;
 pub mod ingress;
 pub mod installed;
 pub mod ledger;
 pub mod logs;
 pub mod manifests;
 pub mod pods;
+pub mod pull_secret;
 pub mod report;
+pub mod rights;
 pub mod scenario;
 pub mod scene;
 pub mod stage;
@@ -37,11 +40,14 @@ pub mod trouble;
 pub mod verdict;
 pub mod waiting;
 
-use std::future::Future;
+use std::any::Any;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
+use futures::{FutureExt as _, Stream, StreamExt as _};
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use sandgate_probe::line::Contact;
@@ -49,6 +55,7 @@ use sandgate_probe::line::Contact;
 use assemble::{Gathered, Trial, assemble, unenforced};
 use disturb::Disturb;
 use facts::Outside;
+use pull_secret::PullSecret;
 use report::Report;
 use scenario::{Kind, Scenario};
 use scene::Scene;
@@ -63,6 +70,8 @@ pub struct Order {
     pub namespace_prefix: String,
     /// Image that holds the probe; without it the operator's.
     pub image: Option<String>,
+    /// The Secret that the image is pulled by.
+    pub pull_secret: Option<PullSecret>,
     /// Node to measure on.
     pub node: Option<String>,
     /// Destinations outside the cluster.
@@ -81,17 +90,56 @@ pub struct Order {
     pub variant: Option<String>,
 }
 
-/// Measures, and takes everything away again whatever happens. `stopped` ends it early; `tell` is
-/// told how far it is.
+/// Measures, and takes everything away again whatever happens. The first of `stops` ends it early,
+/// the next one the taking away too; `tell` is told how far it is.
 pub async fn run(
     client: Client,
     order: &Order,
     disturb: &dyn Disturb,
-    stopped: impl Future<Output = ()>,
+    stops: impl Stream<Item = ()>,
     tell: &(dyn Fn(&str) + Send + Sync),
 ) -> Result<Report, Trouble> {
+    let mut stops = pin!(stops);
+    let prepared = tokio::select! {
+        prepared = prepare(client, order, tell) => prepared,
+        Some(()) = stops.next() => Err(Trouble::Stopped),
+    };
+    let (stage, nodes) = prepared?;
+    tell(&format!("measuring in namespace {}", stage.sandboxes));
+    let measuring = AssertUnwindSafe(measure(&stage, nodes, order, disturb, tell)).catch_unwind();
+    let measured = tokio::select! {
+        measured = Box::pin(measuring) => measured.unwrap_or_else(|panic| Err(broken(&*panic))),
+        Some(()) = stops.next() => Err(Trouble::Stopped),
+    };
+    if order.keep {
+        tell(&format!("namespaces {}* are kept", stage.sandboxes));
+        return measured;
+    }
+    tell("taking everything away again");
+    let left = tokio::select! {
+        left = stage.clear() => left,
+        Some(()) = stops.next() => vec!["not everything is taken away yet".to_owned()],
+    };
+    for sentence in &left {
+        tell(sentence);
+    }
+    if !left.is_empty() {
+        tell(&format!("to take away what is left: {}", stage.by_hand()));
+    }
+    measured
+}
+
+/// Looks at the cluster; makes nothing yet.
+async fn prepare(
+    client: Client,
+    order: &Order,
+    tell: &(dyn Fn(&str) + Send + Sync),
+) -> Result<(Stage, Nodes), Trouble> {
     let installed = survey::installed(&client).await?;
-    let mut nodes = survey::nodes(&client, order.node.as_deref()).await?;
+    let mut nodes = survey::nodes(&client, order.node.as_deref(), &installed).await?;
+    for sentence in &nodes.passed_over {
+        tell(sentence);
+    }
     let image = order
         .image
         .clone()
@@ -100,23 +148,24 @@ pub async fn run(
     nodes.cluster.probe_image.clone_from(&image);
     let node = nodes.near.name.clone();
     let prefix = &order.namespace_prefix;
-    let stage = Stage::new(client, &name_of_run(), prefix, image, node, installed);
-    tell(&format!("measuring in namespace {}", stage.sandboxes));
-    let measured = tokio::select! {
-        measured = Box::pin(measure(&stage, nodes, order, disturb, tell)) => measured,
-        () = stopped => Err(Trouble::Stopped),
-    };
-    if order.keep {
-        tell(&format!("namespaces {}* are kept", stage.sandboxes));
-        return measured;
-    }
-    tell("taking everything away again");
-    for name in stage.clear().await {
-        tell(&format!(
-            "namespace {name} does not go; look at what holds it"
-        ));
-    }
-    measured
+    let secret = order.pull_secret.clone();
+    let stage = Stage::new(
+        client,
+        &name_of_run(),
+        prefix,
+        (image, secret),
+        node,
+        installed,
+    );
+    rights::check(&stage).await?;
+    Ok((stage, nodes))
+}
+
+/// What a panic leaves to be told.
+fn broken(panic: &(dyn Any + Send)) -> Trouble {
+    let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
+    Trouble::Broken(said.unwrap_or_else(|| "it says nothing".to_owned()))
 }
 
 async fn measure(
@@ -127,7 +176,9 @@ async fn measure(
     tell: &(dyn Fn(&str) + Send + Sync),
 ) -> Result<Report, Trouble> {
     let began = (Instant::now(), now());
-    let Nodes { near, far, cluster } = nodes;
+    let Nodes {
+        near, far, cluster, ..
+    } = nodes;
     let heard = heard_outside(disturb).await?;
     let outside = (order.outside.clone(), heard.is_some());
     tell("setting up receivers and another sandbox");

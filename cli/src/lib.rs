@@ -8,3 +8,4 @@ pub mod cluster;
 pub mod flags;
 pub mod isolation;
 pub mod output;
+pub mod stops;

@@ -1,14 +1,17 @@
 //! `sandgate`: flags, signals, exit codes; everything else is in the library.
 
+use std::io::{self, Write as _};
+use std::pin::pin;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use futures::StreamExt as _;
 use sandgate_cli::cluster;
 use sandgate_cli::flags::{Command, Flags, Isolation};
 use sandgate_cli::isolation::disturb::NoPower;
-use sandgate_cli::isolation::trouble::chain;
-use sandgate_cli::{isolation, output};
-use tokio::signal::unix::{SignalKind, signal};
+use sandgate_cli::isolation::trouble::{Trouble, chain};
+use sandgate_cli::output::Files;
+use sandgate_cli::{isolation, output, stops};
 
 /// What is measured is not as it should be.
 const WRONG: u8 = 1;
@@ -25,7 +28,7 @@ async fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(WRONG),
         Err(error) => {
-            eprintln!("error: {}", chain(&*error));
+            tell(&format!("error: {}", chain(&*error)));
             ExitCode::from(UNABLE)
         }
     }
@@ -33,23 +36,24 @@ async fn main() -> ExitCode {
 
 /// Whether all is as it should be.
 async fn measure(flags: &Isolation) -> Result<bool, Box<dyn std::error::Error>> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let stopped = async {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+    let mut stops = pin!(stops::stops()?);
+    // Before minutes are spent on what cannot be written.
+    let files = Files::open(flags.json.as_deref(), flags.svg.as_deref())?;
+    let client = tokio::select! {
+        client = cluster::reach(&flags.reach) => client?,
+        Some(()) = stops.next() => return Err(Trouble::Stopped.into()),
     };
-    let client = cluster::reach(&flags.reach).await?;
-    let tell = |line: &str| eprintln!("  {line}");
-    let report = isolation::run(client, &flags.order(), &NoPower, stopped, &tell).await?;
-    if let Some(path) = &flags.json {
-        output::json(&report, path)?;
-    }
-    if let Some(path) = &flags.svg {
-        output::picture(&report, path)?;
-    }
-    output::print(&report)?;
+    let say = |line: &str| tell(&format!("  {line}"));
+    let report = isolation::run(client, &flags.order(), &NoPower, stops, &say).await?;
+    // Whatever becomes of the files, the result has been seen.
+    let printed = output::print(&report);
+    files.write(&report)?;
+    printed?;
     Ok(report.passed)
+}
+
+/// Tells whoever still listens: that nobody does must not end a run before it has taken everything
+/// away again.
+fn tell(line: &str) {
+    drop(writeln!(io::stderr(), "{line}"));
 }

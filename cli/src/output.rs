@@ -1,5 +1,6 @@
 //! Where a report goes: the terminal, a JSON file, a picture. Does I/O.
 
+use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -34,21 +35,68 @@ pub fn print(report: &Report) -> Result<(), OutputError> {
     out.write_all(text.as_bytes()).map_err(OutputError::Print)
 }
 
-/// Writes the report as JSON.
-pub fn json(report: &Report, path: &Path) -> Result<(), OutputError> {
-    let mut text = serde_json::to_string_pretty(report)?;
-    text.push('\n');
-    write(path, &text)
+/// The files that a report goes to.
+#[derive(Debug, Default)]
+pub struct Files {
+    json: Option<Target>,
+    picture: Option<Target>,
 }
 
-/// Draws the report.
-pub fn picture(report: &Report, path: &Path) -> Result<(), OutputError> {
-    write(path, &svg::render(report))
+/// A file that is open to be written, and still holds what it held.
+#[derive(Debug)]
+struct Target {
+    path: PathBuf,
+    file: File,
 }
 
-fn write(path: &Path, text: &str) -> Result<(), OutputError> {
-    std::fs::write(path, text).map_err(|source| OutputError::File {
-        path: path.to_owned(),
-        source,
-    })
+impl Files {
+    /// Opens those that are named; nothing in them changes yet.
+    pub fn open(json: Option<&Path>, picture: Option<&Path>) -> Result<Self, OutputError> {
+        Ok(Self {
+            json: json.map(Target::open).transpose()?,
+            picture: picture.map(Target::open).transpose()?,
+        })
+    }
+
+    /// Writes the report into each.
+    pub fn write(self, report: &Report) -> Result<(), OutputError> {
+        if let Some(target) = self.json {
+            let mut text = serde_json::to_string_pretty(report)?;
+            text.push('\n');
+            target.write(&text)?;
+        }
+        if let Some(target) = self.picture {
+            target.write(&svg::render(report))?;
+        }
+        Ok(())
+    }
 }
+
+impl Target {
+    fn open(path: &Path) -> Result<Self, OutputError> {
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(false).open(path);
+        let path = path.to_owned();
+        match file {
+            Ok(file) => Ok(Self { path, file }),
+            Err(source) => Err(OutputError::File { path, source }),
+        }
+    }
+
+    fn write(mut self, text: &str) -> Result<(), OutputError> {
+        let written = self.file.write_all(text.as_bytes());
+        // A pipe or terminal has no length to set.
+        let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        let written = written.and_then(|()| match self.file.metadata() {
+            Ok(found) if found.is_file() => self.file.set_len(length),
+            _ => Ok(()),
+        });
+        written.map_err(|source| OutputError::File {
+            path: self.path,
+            source,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -23,7 +23,7 @@ use crate::voice::Voice;
 
 /// How long a target has to answer.
 const PATIENCE: Duration = Duration::from_millis(400);
-/// How often the tallies are told while no end is in sight.
+/// How often the tallies so far are told.
 const REPORT_EVERY: Duration = Duration::from_secs(1);
 /// How often an end that was asked for is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
@@ -39,6 +39,8 @@ pub struct Plan<'a> {
     pub name: &'a str,
     /// Until when, counted from the start; for ever without it.
     pub until: Option<Duration>,
+    /// Whether to tell what became of them so far as it goes.
+    pub so_far: bool,
     /// How many sockets may be open at once.
     pub sockets: usize,
 }
@@ -48,7 +50,7 @@ pub struct Dialler {
     start: Instant,
     lines: Vec<Dialled>,
     underway: Underway,
-    until: Option<Duration>,
+    so_far: bool,
     /// How many tries of one target may be under way.
     most: usize,
 }
@@ -72,7 +74,7 @@ impl Dialler {
             start,
             lines: lines.collect(),
             underway: Underway::new(PATIENCE)?,
-            until: plan.until,
+            so_far: plan.so_far,
             most: share.unwrap_or_default().clamp(1, MOST_PER_TARGET),
         };
         dialler.dial_who_is_due()?;
@@ -95,7 +97,7 @@ impl Dialler {
             let late = self.underway.give_up(self.start.elapsed());
             self.count(late);
             self.dial_who_is_due()?;
-            if self.until.is_none() && self.start.elapsed().saturating_sub(told) >= REPORT_EVERY {
+            if self.so_far && self.start.elapsed().saturating_sub(told) >= REPORT_EVERY {
                 told = self.start.elapsed();
                 self.tell(|tally| voice.say(Line::Tally(tally)), true);
             }

@@ -30,8 +30,7 @@ pub enum Command {
     /// Dial targets from the first instant on, and print what became of each.
     ///
     /// Each is dialled every 2 ms in the first half second, then every 25 ms, and has 400 ms to
-    /// answer. With --for 0s, what became of them so far is printed every second. Afterwards the
-    /// --serve ports stay open until SIGTERM.
+    /// answer. Afterwards the --serve ports stay open until SIGTERM.
     Dial(Dial),
     /// Try each target once, print a sentence for each, and fail unless all answered.
     Get(Get),
@@ -70,6 +69,9 @@ pub struct Dial {
     /// For how long; 0s for ever.
     #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = time)]
     pub time: Duration,
+    /// Print what became of them so far every second, too, as is always done with --for 0s.
+    #[arg(long)]
+    pub so_far: bool,
     /// A port for connections and datagrams; 0 for a free one of each.
     #[arg(long, value_name = "PORT")]
     pub serve: Vec<u16>,

@@ -65,6 +65,7 @@ fn dial(flags: &Dial, start: Start) -> Result<ExitCode, RunError> {
         targets: &flags.targets,
         name: &flags.name,
         until: flags.until(),
+        so_far: flags.so_far || flags.until().is_none(),
         sockets,
     };
     // Nothing that can wait comes before the first dials.

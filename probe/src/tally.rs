@@ -21,6 +21,9 @@ pub struct Tally {
     pub unreachable: u64,
     /// When the first try was made.
     pub first_attempt_us: Option<u64>,
+    /// When the last try that has ended was made.
+    #[serde(default)]
+    pub last_attempt_us: Option<u64>,
     /// When the first answer came.
     pub first_answer_us: Option<u64>,
     /// When the last answer came.
@@ -66,6 +69,7 @@ impl Tally {
         // Tries do not end in the order in which they begin.
         let first = self.first_attempt_us.unwrap_or(began_us);
         self.first_attempt_us = Some(first.min(began_us));
+        self.last_attempt_us = self.last_attempt_us.max(Some(began_us));
     }
 }
 
@@ -95,6 +99,7 @@ mod tests {
             timeouts: 1,
             unreachable: 1,
             first_attempt_us: Some(10),
+            last_attempt_us: Some(800_000),
             first_answer_us: Some(500_000),
             last_answer_us: Some(600_100),
             last_error: Some("no".to_owned()),
@@ -121,7 +126,7 @@ mod tests {
         let line = serde_json::to_string(&tally).unwrap();
         assert_eq!(
             line,
-            r#"{"target":"peer","attempts":1,"answers":1,"refusals":0,"timeouts":0,"unreachable":0,"first_attempt_us":7,"first_answer_us":9,"last_answer_us":9,"last_error":null}"#
+            r#"{"target":"peer","attempts":1,"answers":1,"refusals":0,"timeouts":0,"unreachable":0,"first_attempt_us":7,"last_attempt_us":7,"first_answer_us":9,"last_answer_us":9,"last_error":null}"#
         );
         let read: Tally = serde_json::from_str(&line).unwrap();
         assert_eq!(read, tally);
@@ -149,6 +154,7 @@ mod tests {
             let ends = tally.answers + tally.refusals + tally.timeouts + tally.unreachable;
             prop_assert_eq!(tally.attempts, ends);
             prop_assert_eq!(tally.first_attempt_us.is_some(), tally.attempts > 0);
+            prop_assert!(tally.first_attempt_us <= tally.last_attempt_us);
             prop_assert_eq!(tally.first_answer_us.is_some(), tally.answers > 0);
             prop_assert!(tally.first_answer_us <= tally.last_answer_us);
         }

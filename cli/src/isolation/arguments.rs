@@ -18,6 +18,10 @@ pub fn receiver(name: &str) -> Vec<String> {
     words
 }
 
+/// Longer than any end takes. Whatever becomes of a run, nothing that it leaves behind dials on
+/// after this.
+const ENDLESS: Duration = Duration::from_mins(15);
+
 /// How a pod dials.
 #[derive(Clone, Debug, Default)]
 pub struct Dial<'a> {
@@ -25,7 +29,7 @@ pub struct Dial<'a> {
     pub name: &'a str,
     /// `LABEL=TARGET` each.
     pub targets: Vec<String>,
-    /// For how long; `None` for ever.
+    /// For how long; `None` for as long as its end is waited for, telling what it saw as it goes.
     pub period: Option<Duration>,
     /// Ports that it serves.
     pub serve: Vec<u16>,
@@ -39,7 +43,8 @@ impl Dial<'_> {
     /// The command line.
     pub fn words(&self) -> Vec<String> {
         let mut words = words(&[PROBE, "dial", "--name", self.name, "--for"]);
-        let milliseconds = self.period.map_or(0, |period| period.as_millis());
+        let period = self.period.unwrap_or(ENDLESS);
+        let milliseconds = period.as_millis();
         words.push(if milliseconds.is_multiple_of(1000) {
             format!("{}s", milliseconds / 1000)
         } else {
@@ -49,6 +54,7 @@ impl Dial<'_> {
             words.extend(["--serve".to_owned(), port.to_string()]);
         }
         for (flag, wanted) in [
+            ("--so-far", self.period.is_none()),
             ("--hardening", self.hardening),
             ("--ignore-term", self.ignore_term),
         ] {
@@ -86,4 +92,23 @@ pub fn loopback() -> String {
 
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_dials_without_a_period_stops_by_itself_and_tells_what_it_saw_until_then() {
+        let dial = Dial {
+            name: "run/claim-failed",
+            ignore_term: true,
+            ..Dial::default()
+        };
+        let words = dial.words().join(" ");
+        assert_eq!(
+            words,
+            "/sandgate-probe dial --name run/claim-failed --for 900s --so-far --ignore-term"
+        );
+    }
 }

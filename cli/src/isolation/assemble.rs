@@ -191,4 +191,4 @@ fn hardened(trial: &Trial) -> Option<Hardened> {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;

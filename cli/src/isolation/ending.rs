@@ -7,19 +7,25 @@ use super::report::Ended;
 use super::scenario::{Ending, Scenario};
 use super::verdict::{Outcome, Witness};
 
-/// What was watched of an ending, by the clock of whoever watched.
+/// What was watched of an ending. Seconds are by the clock of whoever watched.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Watched {
-    /// When the request that ended it was made, in Unix microseconds.
+    /// When the request that ended it was made, in Unix microseconds by the clock of the workload's
+    /// node.
     pub asked_us: Option<i64>,
     /// From the request that ended it until its pod was gone.
     pub lived_on_seconds: Option<f64>,
+    /// From the request until the last dial that its workload told of.
+    pub dialled_on_seconds: Option<f64>,
     /// From the deletion of the policy until it stood again.
     pub healed_after_seconds: Option<f64>,
 }
 
-/// A workload that ended sooner was not dialling on; nothing was measured.
-const LEAST_LIFE_SECONDS: f64 = 1.0;
+/// A pod has half a minute from SIGTERM on. A workload that dialled on for less than this went at
+/// SIGTERM or was killed; the silence after it tells nothing.
+const LEAST_DIALLED_ON: f64 = 15.0;
+/// How long a workload has to dial on once its policy is back.
+const LEAST_AFTER_HEALING: f64 = 1.0;
 
 /// Judges one.
 pub fn judge(
@@ -56,6 +62,7 @@ pub fn judge(
         outcome: Outcome::AsExpected,
         reason: None,
         lived_on_seconds: watched.lived_on_seconds,
+        dialled_on_seconds: watched.dialled_on_seconds,
         healed_after_seconds: watched.healed_after_seconds,
         allowed_silent_seconds: allowed
             .filter(|_| ending == Ending::Policy)
@@ -70,17 +77,21 @@ pub fn judge(
         reached: reached.collect(),
     };
     let unwitnessed = forbidden.iter().find_map(|row| witness(row).err());
-    (ended.outcome, ended.reason) = if let Some(why) = beyond_us(ending) {
+    let beyond_us = beyond_us(ending);
+    let got_through = ended.forbidden_arrivals > 0;
+    (ended.outcome, ended.reason) = if let (true, Some(why)) = (got_through, beyond_us) {
         (Outcome::ImplementationDefined, Some(why.to_owned()))
-    } else if ended.forbidden_arrivals > 0 {
+    } else if got_through {
         (Outcome::Leak, None)
     } else if allowed.is_none() {
         let why = "the workload reached nothing at all, so its silence tells nothing";
         (Outcome::Unmeasured, Some(why.to_owned()))
     } else if let Some(why) = unwitnessed {
         (Outcome::Unmeasured, Some(why))
+    } else if let Some(why) = beyond_us {
+        (Outcome::ImplementationDefined, Some(why.to_owned()))
     } else {
-        lived(ending, watched)
+        dialled_on(ending, watched)
     };
     ended
 }
@@ -94,18 +105,43 @@ fn beyond_us(ending: Ending) -> Option<&'static str> {
     }
 }
 
-fn lived(ending: Ending, watched: Watched) -> (Outcome, Option<String>) {
+/// Whether the workload is known to have dialled on, so that silence tells something.
+fn dialled_on(ending: Ending, watched: Watched) -> (Outcome, Option<String>) {
     let unmeasured = |why: &str| (Outcome::Unmeasured, Some(why.to_owned()));
-    match ending {
-        Ending::Policy if watched.healed_after_seconds.is_none() => {
-            unmeasured("the policy did not come back while it was watched")
+    let least = match (ending, watched) {
+        (
+            Ending::Policy,
+            Watched {
+                healed_after_seconds: None,
+                ..
+            },
+        ) => {
+            return unmeasured("the policy did not come back while it was watched");
         }
-        Ending::Policy => (Outcome::AsExpected, None),
-        _ => match watched.lived_on_seconds {
-            Some(seconds) if seconds >= LEAST_LIFE_SECONDS => (Outcome::AsExpected, None),
-            Some(_) => unmeasured("the workload ended at once, though it ignores SIGTERM"),
-            None => unmeasured("the pod's end was not seen"),
-        },
+        (
+            Ending::Policy,
+            Watched {
+                healed_after_seconds: Some(healed),
+                ..
+            },
+        ) => healed + LEAST_AFTER_HEALING,
+        (
+            _,
+            Watched {
+                lived_on_seconds: None,
+                ..
+            },
+        ) => {
+            return unmeasured("the pod's end was not seen");
+        }
+        _ => LEAST_DIALLED_ON,
+    };
+    match watched.dialled_on_seconds {
+        Some(seconds) if seconds >= least => (Outcome::AsExpected, None),
+        Some(seconds) => unmeasured(&format!(
+            "the workload told of no dial later than {seconds:.1} s after its end began, though it ignores SIGTERM; {least:.1} s are needed"
+        )),
+        None => unmeasured("the workload told of no dial at all"),
     }
 }
 
@@ -116,6 +152,7 @@ pub fn unmeasured(scenario: &Scenario, trouble: &str) -> Ended {
         outcome: Outcome::Unmeasured,
         reason: Some(trouble.to_owned()),
         lived_on_seconds: None,
+        dialled_on_seconds: None,
         healed_after_seconds: None,
         allowed_silent_seconds: None,
         allowed_arrivals: 0,

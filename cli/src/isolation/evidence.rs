@@ -13,8 +13,7 @@ use sandgate_probe::tally::Tally;
 pub struct Sighting {
     /// The name it calls itself by; no two pods of a run share one.
     pub name: String,
-    /// When it began, in Unix microseconds by its node's clock; `None` for a pod that dials for ever
-    /// and was not listened to.
+    /// When it began, in Unix microseconds by its node's clock; `None` of a pod that was not heard.
     pub started_us: Option<u64>,
     /// How it dialled each destination.
     pub dialled: Vec<Tally>,
@@ -58,6 +57,9 @@ impl Sighting {
 pub struct Evidence {
     /// How many pods dialled.
     pub pods: u32,
+    /// How many more were told to dial it and are not known to have done so.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub mute: u32,
     /// How many of them got through, by their own view or the receiver's.
     pub reached: u32,
     /// Which those are.
@@ -114,12 +116,14 @@ impl Evidence {
             self.hear(arrivals);
             return;
         };
+        // A probe tells of each target it was told to dial.
         let Some(dialled) = dialled else { return };
         if dialled.last_error.is_some() {
             self.last_error.clone_from(&dialled.last_error);
         }
         // One that never dialled saw nothing.
         if dialled.attempts == 0 {
+            self.mute += 1;
             return;
         }
         self.pods += 1;
@@ -155,13 +159,17 @@ impl Evidence {
         self.last_reached_ms = larger(self.last_reached_ms, last.map(milliseconds));
     }
 
-    /// Of a pod that dials for ever only arrivals count, and nobody knows when it began.
+    /// Of a pod that said nothing only arrivals count, and nobody knows when it began.
     fn hear(&mut self, arrivals: &[i64]) {
+        if arrivals.is_empty() {
+            self.mute += 1;
+            return;
+        }
         self.pods += 1;
         if let Some(total) = &mut self.arrivals {
             *total += arrivals.len() as u64;
         }
-        self.reached += u32::from(!arrivals.is_empty());
+        self.reached += 1;
     }
 
     /// How often something got through: answers, or arrivals where more of those are known.
@@ -178,6 +186,11 @@ pub fn milliseconds(microseconds: i64) -> f64 {
     )]
     let tenths = (microseconds as f64 / 100.0).round();
     tenths / 10.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 fn smaller(one: Option<f64>, other: Option<f64>) -> Option<f64> {

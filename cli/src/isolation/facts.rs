@@ -98,6 +98,11 @@ impl Addresses {
             .find(|address| Family::of(*address) == family)
     }
 
+    /// Whether this is among them.
+    pub fn has(&self, address: IpAddr) -> bool {
+        self.0.contains(&address)
+    }
+
     /// Whether one of these is among the others.
     pub fn any_of(&self, others: &Self) -> bool {
         self.0.iter().any(|address| others.0.contains(address))
@@ -260,6 +265,10 @@ pub struct Facts {
     pub dns: Option<Peer>,
     /// Port that DNS pods listen on.
     pub dns_port: u16,
+    /// Addresses of resolvers that `egress.dns` opens besides, such as of a cache on each node.
+    pub dns_addresses: Vec<IpAddr>,
+    /// At which ports it opens them.
+    pub dns_ports: Vec<u16>,
     /// The Service `kubernetes`.
     pub api: Peer,
     /// Port of the API server's own endpoint.

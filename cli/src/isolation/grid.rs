@@ -45,7 +45,6 @@ impl Mark {
             Outcome::AsExpected => Self::Shut,
             Outcome::Leak => Self::Leak,
             Outcome::Blocked => Self::Blocked,
-            Outcome::ImplementationDefined if measured == Measured::Unmeasured => Self::Absent,
             Outcome::ImplementationDefined if open => Self::EitherOpen,
             Outcome::ImplementationDefined => Self::EitherShut,
             Outcome::Unmeasured => Self::Unmeasured,

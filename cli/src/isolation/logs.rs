@@ -1,7 +1,7 @@
 //! Reading what probes say, through the API server. Does I/O.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::{AsyncBufReadExt, TryStreamExt};
 use k8s_openapi::api::core::v1::Pod;
@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::evidence::Sighting;
+use super::heard::Heard;
 use super::ledger::Ledger;
 use super::trouble::{Trouble, said};
 
@@ -63,20 +64,21 @@ pub async fn listen(
 
 /// Listening to a pod that dials for ever, for as long as this lives.
 pub struct Endless {
-    heard: Arc<Mutex<Sighting>>,
+    heard: Arc<Mutex<Heard>>,
     listening: JoinHandle<()>,
 }
 
 impl Endless {
     /// Begins to listen.
     pub fn listen(pods: Api<Pod>, pod: &str, name: &str) -> Self {
-        let heard = Arc::new(Mutex::new(Sighting::of_pod(name)));
+        let heard = Arc::new(Mutex::new(Heard::of_pod(name)));
         let (pod, told) = (pod.to_owned(), Arc::clone(&heard));
         let listening = tokio::spawn(async move {
             loop {
                 // It tells its sums again and again, so that a log read twice does no harm.
                 let read = each_line(&pods, &pod, |line| {
-                    told.lock().is_ok_and(|mut heard| heard.take_in(line))
+                    let now = Instant::now();
+                    told.lock().is_ok_and(|mut heard| heard.take_in(line, now))
                 });
                 drop(read.await);
                 tokio::time::sleep(AGAIN).await;
@@ -85,10 +87,15 @@ impl Endless {
         Self { heard, listening }
     }
 
-    /// What it has said so far.
-    pub fn sighting(&self) -> Sighting {
+    /// What it has said so far, and when.
+    pub fn heard(&self) -> Heard {
         let heard = self.heard.lock();
         heard.map(|heard| heard.clone()).unwrap_or_default()
+    }
+
+    /// What it has said so far.
+    pub fn sighting(&self) -> Sighting {
+        self.heard().sighting
     }
 }
 

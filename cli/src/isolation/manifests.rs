@@ -1,11 +1,13 @@
 //! Everything the run makes in the cluster. Pure.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Namespace, Pod, Service};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use sandgate_shared::api::outside::{AgentRuntime, AgentRuntimeSpec, RuntimeSandbox};
+use kube::api::{ApiResource, DynamicObject};
+use sandgate_shared::api::outside::AgentRuntime;
 use sandgate_shared::api::sandbox_claim::{AgentRuntimeRef, ClassRef, SandboxClaimSpec};
 use sandgate_shared::api::sandbox_class::{
     AllowedService, ClassPort, Egress, Filesystem, Medium, Readiness, Resources, ScratchVolume,
@@ -72,6 +74,7 @@ impl Bare<'_> {
             "metadata": { "name": self.name, "labels": self.labels },
             "spec": {
                 "restartPolicy": "Never",
+                "activeDeadlineSeconds": if self.serves { SERVES } else { DIALS }.as_secs(),
                 "terminationGracePeriodSeconds": 0,
                 "automountServiceAccountToken": false,
                 "enableServiceLinks": false,
@@ -96,6 +99,11 @@ impl Bare<'_> {
         }))
     }
 }
+
+/// Runs of all scenarios take a quarter of an hour; whatever becomes of a run, its receivers end.
+const SERVES: Duration = Duration::from_hours(2);
+/// A witness dials for a minute at most, but its image may have to be pulled.
+const DIALS: Duration = Duration::from_mins(15);
 
 /// Label of every node, by which pods are kept on one.
 const HOSTNAME: &str = "kubernetes.io/hostname";
@@ -123,19 +131,33 @@ pub fn service(name: &str, role: &str) -> Result<Service, serde_json::Error> {
     }))
 }
 
-/// A runtime that may have sandboxes.
-pub fn runtime(name: &str) -> AgentRuntime {
-    let sandbox = RuntimeSandbox {
-        enabled: Some(true),
-        ..RuntimeSandbox::default()
-    };
-    AgentRuntime::new(
-        name,
-        AgentRuntimeSpec {
-            sandbox: Some(sandbox),
-        },
-    )
+/// The kind of runtimes.
+pub fn runtime_kind() -> ApiResource {
+    ApiResource::erase::<AgentRuntime>(&())
 }
+
+/// A runtime that may have sandboxes, and that the platform that owns the kind starts no agent for.
+///
+/// The kind's own schema asks for a facade, by either of two names, and a prompt pack. It waits for
+/// a pack that is not there; fields that one of its versions does not have are dropped.
+pub fn runtime(name: &str) -> DynamicObject {
+    let facade = json!({ "type": "websocket" });
+    let spec = json!({
+        "sandbox": { "enabled": true },
+        "facade": facade,
+        "facades": [facade],
+        "promptPackRef": { "name": NO_PACK },
+    });
+    DynamicObject::new(name, &runtime_kind()).data(json!({ "spec": spec }))
+}
+
+/// Whether a runtime came back with what Sandgate goes by.
+pub fn may_have_sandboxes(runtime: &DynamicObject) -> bool {
+    runtime.data.pointer("/spec/sandbox/enabled") == Some(&json!(true))
+}
+
+/// A prompt pack that nobody has.
+const NO_PACK: &str = "sandgate-isolation-has-none";
 
 /// What a class of ours is made of.
 #[derive(Clone, Debug)]

@@ -5,14 +5,10 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use super::facts::Addresses;
 use super::trouble::Trouble;
 
-/// Reasons by which the kubelet says that an image will not come.
-const NO_IMAGE: [&str; 5] = [
-    "ErrImagePull",
-    "ImagePullBackOff",
-    "ErrImageNeverPull",
-    "InvalidImageName",
-    "ErrImageInspect",
-];
+/// Reasons by which the kubelet says that an image will never come.
+const NEVER: [&str; 3] = ["ErrImageNeverPull", "InvalidImageName", "ErrImageInspect"];
+/// Reasons by which it says that an image has not come, and that it tries again.
+const NOT_YET: [&str; 2] = ["ErrImagePull", "ImagePullBackOff"];
 
 /// Whether it is ready.
 pub fn ready(pod: &Pod) -> bool {
@@ -38,10 +34,19 @@ pub fn succeeded(pod: &Pod) -> bool {
 
 /// What will not pass by waiting, if anything.
 pub fn hopeless(pod: &Pod, image: &str) -> Option<Trouble> {
+    waits_for(pod, image, &NEVER)
+}
+
+/// That its image has not come yet, if so.
+pub fn no_image(pod: &Pod, image: &str) -> Option<Trouble> {
+    waits_for(pod, image, &NOT_YET)
+}
+
+fn waits_for(pod: &Pod, image: &str, reasons: &[&str]) -> Option<Trouble> {
     let waiting = containers(pod).find_map(|container| {
         let waiting = container.state.as_ref()?.waiting.as_ref()?;
         let reason = waiting.reason.clone().unwrap_or_default();
-        NO_IMAGE.contains(&reason.as_str()).then(|| {
+        reasons.contains(&reason.as_str()).then(|| {
             let message = waiting.message.clone().unwrap_or(reason);
             message.lines().next().unwrap_or_default().to_owned()
         })
@@ -113,10 +118,14 @@ mod tests {
             "name": "probe", "image": "x", "imageID": "", "ready": false, "restartCount": 0,
             "state": { "waiting": waiting },
         }] });
-        let trouble = hopeless(&pod(&status), "registry.example/sandgate:1").unwrap();
+        assert!(
+            hopeless(&pod(&status), "x").is_none(),
+            "the kubelet tries again"
+        );
+        let trouble = no_image(&pod(&status), "registry.example/sandgate:1").unwrap();
         assert_eq!(
             trouble.to_string(),
-            "image registry.example/sandgate:1 cannot be pulled (no such host); name one that the nodes can pull, and that holds /sandgate-probe, by --image"
+            "image registry.example/sandgate:1 cannot be pulled (no such host); name one that the nodes can pull, and that holds /sandgate-probe, by --image, or the Secret to pull it by, by --pull-secret"
         );
     }
 

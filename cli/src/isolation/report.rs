@@ -157,6 +157,9 @@ pub struct Ended {
     /// How long the workload lived on after its end began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lived_on_seconds: Option<f64>,
+    /// How long the workload dialled on after its end began, as far as it could be heard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialled_on_seconds: Option<f64>,
     /// How long the deleted policy was away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub healed_after_seconds: Option<f64>,

@@ -237,10 +237,10 @@ impl Scenario {
 
     /// What the destination should be for its sandboxes.
     pub fn expects(&self, destination: &Destination) -> Expected {
-        if destination.undefined.is_some() {
-            Expected::ImplementationDefined
-        } else if self.opens(destination) {
+        if self.opens(destination) {
             Expected::Open
+        } else if destination.undefined.is_some() {
+            Expected::ImplementationDefined
         } else {
             Expected::Shut
         }

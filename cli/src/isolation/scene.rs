@@ -178,6 +178,8 @@ impl<'a> Scene<'a> {
             sibling,
             dns_port: dns.as_ref().map_or(53, |(_, port)| *port),
             dns: dns.map(|(peer, _)| peer),
+            dns_addresses: stage.installed.dns_addresses.clone(),
+            dns_ports: stage.installed.dns_ports.clone(),
             api,
             api_port,
             cluster_domain: stage.installed.cluster_domain.clone(),

@@ -1,5 +1,6 @@
 //! The namespaces of a run, what is made in them, and their end. Does I/O.
 
+mod ending;
 mod waits;
 
 use std::collections::BTreeMap;
@@ -7,7 +8,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Namespace, Pod, Service, ServiceAccount};
-use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::api::{DeleteParams, DynamicObject, PostParams};
 use kube::core::NamespaceResourceScope;
 use kube::{Api, Client, Resource, ResourceExt};
 use sandgate_shared::api::SandboxClaim;
@@ -19,13 +20,12 @@ use super::facts::{Addresses, Peer};
 use super::installed::Installed;
 use super::manifests::{self, Bare, Class};
 use super::pods;
+use super::pull_secret::PullSecret;
 use super::trouble::Trouble;
 use super::waiting::follow;
 
 /// How long a pod or claim may take to come up: an image may have to be pulled.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// How long namespaces may take to go.
-const GOODBYE: Duration = Duration::from_mins(2);
 
 /// Where a run takes place.
 pub struct Stage {
@@ -39,6 +39,8 @@ pub struct Stage {
     pub doomed: String,
     /// Image that holds the probe.
     pub image: String,
+    /// The Secret that it is pulled by.
+    pub pull_secret: Option<PullSecret>,
     /// Node that sandboxes and witness run on.
     pub node: String,
     /// The Sandgate that is measured.
@@ -53,7 +55,7 @@ impl Stage {
         client: Client,
         run: &str,
         prefix: &str,
-        image: String,
+        (image, pull_secret): (String, Option<PullSecret>),
         node: String,
         installed: Installed,
     ) -> Self {
@@ -64,6 +66,7 @@ impl Stage {
             elsewhere: named("-elsewhere"),
             doomed: named("-doomed"),
             image,
+            pull_secret,
             node,
             installed,
             run: run.to_owned(),
@@ -82,12 +85,17 @@ impl Stage {
             // Until it is there no pod is admitted, and a ReplicaSet that was refused waits long.
             let accounts: Api<ServiceAccount> = self.api(name);
             let there = |account: Option<&ServiceAccount>| account.map(drop);
-            if follow(accounts, "default", PATIENCE, there).await.is_none() {
-                return Err(Trouble::Refused {
+            let found = follow(accounts, "default", PATIENCE, there).await;
+            found.map_err(|vain| {
+                let known = "it never got its ServiceAccount".to_owned();
+                vain.or(known, |message| Trouble::Refused {
                     what: format!("use namespace {name}"),
-                    message: "it never got its ServiceAccount".to_owned(),
-                });
-            }
+                    message,
+                })
+            })?;
+        }
+        if let Some(secret) = &self.pull_secret {
+            secret.give_to(self).await?;
         }
         for (namespace, runtimes) in [
             (
@@ -109,15 +117,23 @@ impl Stage {
     }
 
     async fn make_runtime(&self, namespace: &str, name: &str) -> Result<(), Trouble> {
-        match self.make(namespace, &manifests::runtime(name)).await {
-            Err(Trouble::Refused { message, .. }) if message.contains("page not found") => {
-                Err(Trouble::NoRuntimeKind)
+        let kind = manifests::runtime_kind();
+        let runtimes: Api<DynamicObject> =
+            Api::namespaced_with(self.client.clone(), namespace, &kind);
+        let wanted = manifests::runtime(name);
+        match runtimes.create(&PostParams::default(), &wanted).await {
+            Ok(made) if manifests::may_have_sandboxes(&made) => Ok(()),
+            Ok(_) => Err(Trouble::RuntimeWithoutSandbox),
+            Err(kube::Error::Api(status)) if status.code == 404 => Err(Trouble::NoRuntimeKind),
+            Err(kube::Error::Api(status)) if matches!(status.code, 400 | 422) => {
+                Err(Trouble::RuntimeRefused(status.message.clone()))
             }
-            made => made.map(drop),
+            Err(error) => Err(Trouble::of(format!("create AgentRuntime {name}"), error)),
         }
     }
 
-    fn namespaces(&self) -> [&str; 3] {
+    /// Its namespaces.
+    pub fn namespaces(&self) -> [&str; 3] {
         [&self.sandboxes, &self.elsewhere, &self.doomed]
     }
 
@@ -235,46 +251,6 @@ impl Stage {
         let gone = claims.delete(claim, &DeleteParams::background()).await;
         gone.map(drop)
             .map_err(|error| Trouble::of(format!("delete claim {claim}"), error))
-    }
-
-    /// Takes everything away again, and waits until it is gone. Returns the namespaces that are not.
-    pub async fn clear(&self) -> Vec<String> {
-        let namespaces: Api<Namespace> = Api::all(self.client.clone());
-        let mut left = Vec::new();
-        for name in self.namespaces() {
-            // One of this name that somebody else made is none of ours.
-            let ours = |it: &Namespace| it.labels().get(manifests::LABEL_RUN) == Some(&self.run);
-            if let Ok(found) = namespaces.get_opt(name).await
-                && !found.as_ref().is_some_and(ours)
-            {
-                continue;
-            }
-            let gone = namespaces.delete(name, &DeleteParams::background()).await;
-            if let Err(kube::Error::Api(status)) = &gone
-                && status.code == 404
-            {
-                continue;
-            }
-            left.push(name.to_owned());
-            // Workloads that ignore SIGTERM would hold it for half a minute.
-            let pods: Api<Pod> = self.api(name);
-            if let Ok(list) = pods.list(&ListParams::default()).await {
-                for pod in list {
-                    drop(pods.delete(&pod.name_any(), &at_once()).await);
-                }
-            }
-        }
-        let mut staying = Vec::new();
-        for name in left {
-            let gone = |namespace: Option<&Namespace>| namespace.is_none().then_some(());
-            if follow(namespaces.clone(), &name, GOODBYE, gone)
-                .await
-                .is_none()
-            {
-                staying.push(name);
-            }
-        }
-        staying
     }
 }
 

@@ -1,16 +1,19 @@
-//! What there is in the cluster: nodes, DNS, the API server. Does I/O.
+//! What there is in the cluster: the operator, nodes, DNS, the API server. Does I/O.
+
+mod nodes;
 
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Node as NodeObject, Service};
+use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 
-use super::facts::{Addresses, Node, Peer};
+use super::facts::{Addresses, Peer};
 use super::installed::{self, Installed};
-use super::report::Cluster;
 use super::stage::cluster_ips;
 use super::trouble::Trouble;
+
+pub use nodes::{Nodes, nodes};
 
 /// The Sandgate that is installed.
 pub async fn installed(client: &Client) -> Result<Installed, Trouble> {
@@ -23,92 +26,6 @@ pub async fn installed(client: &Client) -> Result<Installed, Trouble> {
         .iter()
         .find_map(installed::read)
         .ok_or(Trouble::NotInstalled)
-}
-
-/// The nodes of a cluster: the one to measure on, and another if there is one.
-pub struct Nodes {
-    /// Where sandboxes will run.
-    pub near: Node,
-    /// Another.
-    pub far: Option<Node>,
-    /// What the report says of the cluster.
-    pub cluster: Cluster,
-}
-
-/// Finds the nodes; `wanted` names the one to measure on.
-pub async fn nodes(client: &Client, wanted: Option<&str>) -> Result<Nodes, Trouble> {
-    let nodes: Api<NodeObject> = Api::all(client.clone());
-    let all = nodes.list(&ListParams::default()).await;
-    let all = all.map_err(|error| Trouble::of("list nodes", error))?.items;
-    let mut fit: Vec<&NodeObject> = all.iter().filter(|node| fits(node)).collect();
-    let at = match wanted {
-        Some(name) => fit.iter().position(|node| node.name_any() == name),
-        None => (!fit.is_empty()).then_some(0),
-    };
-    let Some(at) = at else {
-        let named = wanted.map(|name| format!(", or {name} is not among them"));
-        return Err(Trouble::NoNode(named.unwrap_or_default()));
-    };
-    let near = fit.remove(at);
-    let version = client.apiserver_version().await;
-    let version = version.map_err(|error| Trouble::of("read the API server's version", error))?;
-    let info = near.status.as_ref().and_then(|it| it.node_info.as_ref());
-    let told = |of: fn(&k8s_openapi::api::core::v1::NodeSystemInfo) -> &String| {
-        info.map(of).cloned().unwrap_or_default()
-    };
-    let capacity = near.status.as_ref().and_then(|it| it.capacity.as_ref());
-    let cpus = capacity.and_then(|capacity| capacity.get("cpu"));
-    Ok(Nodes {
-        near: node(near),
-        far: fit.first().copied().map(node),
-        cluster: Cluster {
-            kubernetes: version.git_version,
-            nodes: all.len(),
-            kernel: told(|info| &info.kernel_version),
-            container_runtime: told(|info| &info.container_runtime_version),
-            os: told(|info| &info.os_image),
-            architecture: told(|info| &info.architecture),
-            cpus: cpus.map(|cpus| cpus.0.clone()).unwrap_or_default(),
-            operator_image: String::new(),
-            probe_image: String::new(),
-        },
-    })
-}
-
-fn fits(node: &NodeObject) -> bool {
-    let spec = node.spec.as_ref();
-    let cordoned = spec.is_some_and(|spec| spec.unschedulable == Some(true));
-    let mut taints = spec
-        .and_then(|spec| spec.taints.as_deref())
-        .into_iter()
-        .flatten();
-    let tainted = taints.any(|taint| taint.effect != "PreferNoSchedule");
-    let status = node.status.as_ref();
-    let conditions = status.and_then(|status| status.conditions.as_deref());
-    let mut conditions = conditions.into_iter().flatten();
-    let ready = conditions.any(|found| found.type_ == "Ready" && found.status == "True");
-    ready && !cordoned && !tainted
-}
-
-fn node(node: &NodeObject) -> Node {
-    let status = node.status.as_ref();
-    let addresses = status.and_then(|status| status.addresses.as_deref());
-    let internal = addresses
-        .unwrap_or_default()
-        .iter()
-        .filter(|address| address.type_ == "InternalIP");
-    let spec = node.spec.as_ref();
-    let ranges = spec.and_then(|spec| spec.pod_cidrs.as_deref());
-    Node {
-        // Pods are kept on a node by this label, which need not be the name.
-        name: node
-            .labels()
-            .get("kubernetes.io/hostname")
-            .cloned()
-            .unwrap_or_else(|| node.name_any()),
-        addresses: Addresses::read(internal.map(|address| address.address.as_str())),
-        gateway: Addresses::first_of(ranges.into_iter().flatten().map(String::as_str)),
-    }
 }
 
 /// The cluster's DNS, and the port its pods listen on.

@@ -42,7 +42,7 @@ pub enum Trouble {
     },
     /// The probe's image is not there.
     #[error(
-        "image {image} cannot be pulled ({message}); name one that the nodes can pull, and that holds /sandgate-probe, by --image"
+        "image {image} cannot be pulled ({message}); name one that the nodes can pull, and that holds /sandgate-probe, by --image, or the Secret to pull it by, by --pull-secret"
     )]
     NoImage {
         /// Which.
@@ -111,6 +111,34 @@ pub enum Trouble {
         what: String,
         /// What happened.
         message: String,
+    },
+    /// The run itself broke.
+    #[error("a fault in this measurement, please report it: {0}")]
+    Broken(String),
+    /// Some rights are missing.
+    #[error(
+        "may not {}; run it as somebody who may, such as an administrator", .0.join(", ")
+    )]
+    MissingRights(Vec<String>),
+    /// The platform's kind does not take what a run makes of it.
+    #[error(
+        "the platform's AgentRuntime does not take the one that a run makes ({0}); measure with the sandgate of a release made for this platform, or on a cluster with Sandgate's chart and standalone: true"
+    )]
+    RuntimeRefused(String),
+    /// The platform's kind drops the field that Sandgate goes by.
+    #[error(
+        "the platform's AgentRuntime drops spec.sandbox.enabled, without which Sandgate refuses every claim; install a version of the platform that has sandboxes"
+    )]
+    RuntimeWithoutSandbox,
+    /// The Secret to pull by is not there or of no use.
+    #[error(
+        "Secret {secret} cannot be used to pull: {why}; name one by --pull-secret NAMESPACE/NAME"
+    )]
+    PullSecret {
+        /// Which.
+        secret: String,
+        /// Why.
+        why: String,
     },
     /// Somebody ended the run.
     #[error("stopped before the end")]

@@ -90,19 +90,25 @@ pub fn judge(
         return measured(expected, Measured::Open);
     }
     if let Some(trouble) = trouble {
-        return unmeasured(expected, trouble);
+        return unmeasured(trouble);
     }
     if evidence.pods == 0 {
         let error = evidence.last_error.as_deref();
         let error = error.unwrap_or("no pod reported on it");
-        return unmeasured(expected, &format!("it was not dialled: {error}"));
+        return unmeasured(&format!("it was not dialled: {error}"));
+    }
+    if evidence.mute > 0 {
+        let (mute, all) = (evidence.mute, evidence.pods + evidence.mute);
+        let error = evidence.last_error.as_deref();
+        let error = error.unwrap_or("they said nothing");
+        return unmeasured(&format!("{mute} of {all} pods did not dial it: {error}"));
     }
     match witness {
         Ok(()) => measured(expected, Measured::Shut),
         Err(reason) if presence == Presence::Perhaps => {
             Verdict::absent(&format!("nothing to reach here: {reason}"))
         }
-        Err(reason) => unmeasured(expected, reason),
+        Err(reason) => unmeasured(reason),
     }
 }
 
@@ -120,14 +126,11 @@ fn measured(expected: Expected, measured: Measured) -> Verdict {
     }
 }
 
-fn unmeasured(expected: Expected, reason: &str) -> Verdict {
-    let outcome = match expected {
-        Expected::ImplementationDefined => Outcome::ImplementationDefined,
-        Expected::Open | Expected::Shut => Outcome::Unmeasured,
-    };
+/// Whatever it should be: also what Kubernetes leaves open is to be measured.
+fn unmeasured(reason: &str) -> Verdict {
     Verdict {
         measured: Measured::Unmeasured,
-        outcome,
+        outcome: Outcome::Unmeasured,
         reason: Some(reason.to_owned()),
     }
 }

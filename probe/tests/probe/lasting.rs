@@ -59,6 +59,30 @@ fn a_dialler_without_end_reports_as_it_goes_and_finally_when_told_to_end() {
 }
 
 #[test]
+fn a_dialler_with_an_end_reports_as_it_goes_too_if_asked_and_dials_no_more_after_it() {
+    let (server, tcp, _) = Running::serving("bob");
+    let target = format!("it=tcp:127.0.0.1:{tcp}");
+    let mut words = vec![
+        "dial", "--name", "me", "--target", &target, "--for", "1200ms",
+    ];
+    words.extend(["--so-far", "--ignore-term", "--serve", "0"]);
+    let mut dialler = Running::start(&words);
+    let so_far = dialler.first(|line| match line {
+        Line::Tally(tally) => Some(tally),
+        _ => None,
+    });
+    assert!(so_far.so_far, "{so_far:?}");
+    let last = dialler.tallies().pop().unwrap();
+    assert!(
+        !last.so_far && last.last_attempt_us > so_far.last_attempt_us,
+        "{last:?}"
+    );
+    assert!(last.last_attempt_us < Some(1_200_000), "{last:?}");
+    drop(server);
+    assert!(!dialler.ended(), "it serves on, and ignores SIGTERM");
+}
+
+#[test]
 fn a_dialler_that_is_done_serves_on_until_it_is_told_to_end() {
     let mut words = vec!["dial", "--name", "me", "--target", "it=udp:127.0.0.1:9"];
     words.extend(["--for", "10ms", "--serve", "0"]);

@@ -222,12 +222,15 @@ fn everything_that_is_wrong_is_found() {
         .cells
         .iter()
         .filter(|cell| cell.scenario == "restart");
-    assert!(restart.into_iter().all(|cell| {
-        matches!(
-            cell.outcome,
-            Outcome::Unmeasured | Outcome::ImplementationDefined
-        )
-    }));
+    let (mut left_open, mut judged) = (0, 0);
+    for cell in restart {
+        assert_eq!(cell.outcome, Outcome::Unmeasured, "{}", cell.destination);
+        match cell.expected {
+            Expected::ImplementationDefined => left_open += 1,
+            _ => judged += 1,
+        }
+    }
+    assert!(left_open > 0 && judged > 0, "{left_open} {judged}");
 }
 
 #[test]

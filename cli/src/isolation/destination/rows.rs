@@ -1,6 +1,6 @@
 //! All destinations, from what is known of the cluster. Pure.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::{Destination, Opening, Presence, Via, port};
 use crate::isolation::facts::{Addresses, Facts, Family, Outside, Peer, Protocol};
@@ -15,9 +15,10 @@ pub fn destinations(facts: &Facts) -> Vec<Destination> {
         if facts.has(family) {
             rows.extend(pods(facts, family));
             rows.extend(dns(facts, family));
+            rows.extend(resolvers(facts, family));
             rows.extend(nodes(facts, family));
             rows.extend(api_server(facts, family));
-            rows.extend(metadata(family));
+            rows.push(metadata(family));
         } else {
             rows.extend(missing(family));
         }
@@ -118,7 +119,7 @@ fn dns(facts: &Facts, family: Family) -> Vec<Destination> {
         let (via, protocol) = (Via::ClusterIp, Protocol::Dns);
         return vec![Destination::new("dns-svc", to, via, protocol, family, none)];
     };
-    let question = format!("/kubernetes.default.svc.{}", facts.cluster_domain);
+    let question = question(facts);
     let mut rows = Vec::new();
     for protocol in [Protocol::Dns, Protocol::Tcp] {
         let asked = peer("dns", to, dns, protocol, (facts.dns_port, 53), family);
@@ -130,6 +131,60 @@ fn dns(facts: &Facts, family: Family) -> Vec<Destination> {
         }));
     }
     rows
+}
+
+/// Where a cache on each node answers, unless it was told to be elsewhere.
+pub(super) const NODE_CACHE: IpAddr = IpAddr::V4(Ipv4Addr::new(169, 254, 20, 10));
+
+/// Resolvers that are no pods: those that the installation names, and the usual cache on each node.
+fn resolvers(facts: &Facts, family: Family) -> Vec<Destination> {
+    const PORT: u16 = 53;
+    let known = |address: &IpAddr| {
+        let dns = facts.dns.iter();
+        let mut addresses = dns.flat_map(|dns| [&dns.pod, &dns.service]);
+        addresses.any(|addresses| addresses.has(*address))
+    };
+    let named = facts.dns_addresses.iter().copied();
+    let named: Vec<IpAddr> = named.filter(|address| !known(address)).collect();
+    let cache = (!named.contains(&NODE_CACHE)).then_some(NODE_CACHE);
+    let opens = facts.dns_ports.contains(&PORT);
+    let all = named.iter().map(|address| (*address, true));
+    let all = all.chain(cache.map(|address| (address, false)));
+    let mut rows = Vec::new();
+    for ((address, named), number) in all.zip(1..) {
+        if Family::of(address) != family {
+            continue;
+        }
+        let to = format!("DNS at {address}");
+        for protocol in [Protocol::Dns, Protocol::Tcp] {
+            let mut target = written(protocol, address, PORT);
+            if protocol == Protocol::Dns {
+                target.push_str(&question(facts));
+            }
+            let name = format!("resolver-{number}");
+            let row = Destination::new(&name, &to, Via::Address, protocol, family, Ok(target));
+            let row = row.undefined(link_local(address).then_some(OWN_NODE));
+            rows.push(match (named, opens) {
+                (true, true) => row.opened_by(Opening::Dns),
+                (true, false) => row,
+                (false, _) => row.perhaps(),
+            });
+        }
+    }
+    rows
+}
+
+/// What a DNS server is asked, after its socket.
+fn question(facts: &Facts) -> String {
+    format!("/kubernetes.default.svc.{}", facts.cluster_domain)
+}
+
+/// Whether nothing but the own node can answer there.
+fn link_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    }
 }
 
 fn nodes(facts: &Facts, family: Family) -> Vec<Destination> {
@@ -150,9 +205,9 @@ fn nodes(facts: &Facts, family: Family) -> Vec<Destination> {
             rows.push(row.undefined(undefined));
         }
     }
-    // Not every plugin has a gateway there.
+    // Not every plugin has a gateway there, and not every node an address of each family.
     for row in &mut rows {
-        if row.label.starts_with("gateway") {
+        if row.label.starts_with("gateway") || row.target.is_err() {
             row.presence = Presence::Perhaps;
         }
     }
@@ -175,15 +230,23 @@ fn api_server(facts: &Facts, family: Family) -> impl Iterator<Item = Destination
         if row.via == Via::PodIp {
             row.via = Via::Address;
         }
+        // An API server may have addresses of one family alone.
+        if row.target.is_err() {
+            row.presence = Presence::Perhaps;
+        }
         row.undefined(near.then_some(API_ON_NODE)).tripwire()
     })
 }
 
-fn metadata(family: Family) -> Option<Destination> {
+fn metadata(family: Family) -> Destination {
     let to = "metadata service of the cloud";
-    let target = Ok("tcp:169.254.169.254:80".to_owned());
+    let target = Ok(match family {
+        Family::IPv4 => "tcp:169.254.169.254:80",
+        Family::IPv6 => "tcp:[fd00:ec2::254]:80",
+    }
+    .to_owned());
     let row = Destination::new("metadata", to, Via::Address, Protocol::Tcp, family, target);
-    (family == Family::IPv4).then(|| row.perhaps().tripwire())
+    row.perhaps().tripwire()
 }
 
 fn outside(number: usize, outside: &Outside, logs: bool) -> Destination {

@@ -1,7 +1,9 @@
 use std::collections::BTreeSet;
 
+use super::rows::NODE_CACHE;
 use super::*;
 use crate::isolation::facts::{Addresses, Facts, Node, Peer};
+use crate::isolation::scenario::{Expected, scenario};
 
 pub fn peer(number: u8, six: bool) -> Peer {
     let (pod, service) = (format!("10.244.0.{number}"), format!("10.96.0.{number}"));
@@ -136,4 +138,56 @@ fn a_cluster_without_known_dns_says_so() {
     let dns = row(&rows, "dns-svc-dns");
     assert!(dns.target.is_err());
     assert_eq!(dns.presence, Presence::Always);
+}
+
+#[test]
+fn resolvers_that_the_installation_names_are_open_with_dns_and_each_is_dialled_once() {
+    let mut facts = facts(false);
+    facts.dns_ports = vec![53];
+    let service = facts
+        .dns
+        .as_ref()
+        .unwrap()
+        .service
+        .of(Family::IPv4)
+        .unwrap();
+    facts.dns_addresses = vec![NODE_CACHE, "10.9.9.9".parse().unwrap(), service];
+    let rows = destinations(&facts);
+    let resolvers = rows.iter().filter(|row| row.label.starts_with("resolver-"));
+    let targets: Vec<&str> = resolvers
+        .clone()
+        .map(|row| row.target.as_deref().unwrap())
+        .collect();
+    assert_eq!(
+        targets,
+        [
+            "dns:169.254.20.10:53/kubernetes.default.svc.cluster.local",
+            "tcp:169.254.20.10:53",
+            "dns:10.9.9.9:53/kubernetes.default.svc.cluster.local",
+            "tcp:10.9.9.9:53",
+        ]
+    );
+    let (dns, shut) = (scenario("dns").unwrap(), scenario("deny-all").unwrap());
+    for row in resolvers {
+        assert_eq!(dns.expects(row), Expected::Open, "{}", row.label);
+    }
+    let expected = |label| shut.expects(row(&rows, label));
+    assert_eq!(expected("resolver-2-tcp"), Expected::Shut);
+    // Only the own node can answer there.
+    assert_eq!(expected("resolver-1-tcp"), Expected::ImplementationDefined);
+    facts.dns_ports = vec![5353];
+    let closed = destinations(&facts);
+    assert_eq!(dns.expects(row(&closed, "resolver-2-tcp")), Expected::Shut);
+}
+
+#[test]
+fn what_has_no_address_of_a_family_is_nothing_to_reach() {
+    let mut facts = facts(true);
+    facts.dns = Some(peer(6, true));
+    let rows = destinations(&facts);
+    for label in ["node-tcp-v6", "api-svc-tcp-v6"] {
+        let row = row(&rows, label);
+        assert!(row.target.is_err(), "{label}");
+        assert_eq!(row.presence, Presence::Perhaps, "{label}");
+    }
 }

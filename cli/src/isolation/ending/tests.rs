@@ -46,6 +46,7 @@ fn ended(id: &str, arrivals: &[(&str, u64)], watched: Watched, witness: &Witness
 const LONG: Watched = Watched {
     asked_us: Some(1_000_000),
     lived_on_seconds: Some(30.2),
+    dialled_on_seconds: Some(29.4),
     healed_after_seconds: Some(0.2),
 };
 
@@ -101,7 +102,7 @@ fn an_answer_that_the_sandbox_itself_tells_of_is_a_leak_as_well() {
 #[rstest]
 #[case("namespace-deleted")]
 #[case("pod-deleted-by-force")]
-fn an_end_that_nobody_can_police_is_published_and_never_judged(#[case] id: &str) {
+fn an_end_that_nobody_can_police_is_published_and_not_judged(#[case] id: &str) {
     let arrivals = [
         ALIVE[0],
         ("forbidden-pod-tcp", 9),
@@ -115,13 +116,20 @@ fn an_end_that_nobody_can_police_is_published_and_never_judged(#[case] id: &str)
 }
 
 #[rstest]
-#[case(&[], LONG, Ok(()), "reached nothing at all")]
+#[case::never_alive(&[], LONG, Ok(()), "reached nothing at all")]
 #[case(&ALIVE, LONG, Err("no witness".to_owned()), "no witness")]
 #[case(
     &ALIVE,
-    Watched { lived_on_seconds: Some(0.2), ..LONG },
+    // Its pod stayed, and its process went at SIGTERM.
+    Watched { dialled_on_seconds: Some(1.2), ..LONG },
     Ok(()),
-    "ended at once"
+    "no dial later than 1.2 s"
+)]
+#[case(
+    &ALIVE,
+    Watched { dialled_on_seconds: None, ..LONG },
+    Ok(()),
+    "no dial at all"
 )]
 #[case(&ALIVE, Watched::default(), Ok(()), "end was not seen")]
 fn silence_that_proves_nothing_is_not_taken_for_isolation(
@@ -134,6 +142,24 @@ fn silence_that_proves_nothing_is_not_taken_for_isolation(
     assert_eq!(ended.outcome, Outcome::Unmeasured);
     let reason = ended.reason.unwrap();
     assert!(reason.contains(why), "{reason}");
+}
+
+#[rstest]
+#[case("namespace-deleted")]
+#[case("pod-deleted-by-force")]
+fn an_end_of_a_workload_that_never_dialled_is_not_published_as_silence(#[case] id: &str) {
+    let ended = ended(id, &[], LONG, &Ok(()));
+    assert_eq!(ended.outcome, Outcome::Unmeasured);
+}
+
+#[test]
+fn a_healed_policy_counts_only_if_the_workload_dialled_on_after_it() {
+    let short = Watched {
+        dialled_on_seconds: Some(0.4),
+        ..LONG
+    };
+    let ended = ended("policy-deleted", &ALIVE, short, &Ok(()));
+    assert_eq!(ended.outcome, Outcome::Unmeasured, "{:?}", ended.reason);
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn many_pods_add_up_and_the_slowest_first_dial_is_told() {
 }
 
 #[test]
-fn of_a_pod_that_dials_for_ever_arrivals_alone_tell() {
+fn of_a_pod_that_was_not_heard_arrivals_tell_and_silence_does_not() {
     let endless = Sighting {
         name: "a".to_owned(),
         ..Sighting::default()
@@ -109,7 +109,7 @@ fn of_a_pod_that_dials_for_ever_arrivals_alone_tell() {
     );
     assert_eq!((seen.pods, seen.reached, seen.arrivals), (1, 1, Some(1)));
     let seen = Evidence::gather(&[endless], LABEL, true, &Ledger::default());
-    assert_eq!((seen.pods, seen.reached, seen.arrivals), (1, 0, Some(0)));
+    assert_eq!((seen.pods, seen.mute, seen.arrivals), (0, 1, Some(0)));
 }
 
 #[test]
@@ -119,6 +119,6 @@ fn a_pod_that_never_dialled_counts_for_nothing_but_its_reason() {
         ..Tally::default()
     };
     let seen = Evidence::gather(&[sender("a", 0, mute)], LABEL, false, &Ledger::default());
-    assert_eq!(seen.pods, 0);
+    assert_eq!((seen.pods, seen.mute), (0, 1));
     assert_eq!(seen.last_error.as_deref(), Some("may not send ICMP"));
 }

@@ -94,3 +94,30 @@ fn one_service_leads_to_a_number_and_one_to_a_name() {
     assert_eq!(target("numbered"), json!(8080));
     assert_eq!(target("named"), json!("web"));
 }
+
+#[test]
+fn a_runtime_has_what_the_platforms_own_kind_asks_for_in_each_of_its_versions() {
+    let runtime = as_value(runtime("isolation"));
+    let spec = &runtime["spec"];
+    assert_eq!(spec["facades"], json!([{ "type": "websocket" }]));
+    assert_eq!(spec["facade"], json!({ "type": "websocket" }));
+    assert_ne!(spec["promptPackRef"]["name"].as_str().unwrap(), "");
+    assert_eq!(spec["sandbox"]["enabled"], json!(true));
+    assert_eq!(runtime["kind"], "AgentRuntime");
+}
+
+#[test]
+fn whatever_becomes_of_a_run_its_own_pods_end() {
+    for serves in [true, false] {
+        let bare = Bare {
+            name: "any",
+            labels: BTreeMap::new(),
+            command: Vec::new(),
+            image: "x",
+            node: "one",
+            serves,
+        };
+        let seconds = bare.pod().unwrap().spec.unwrap().active_deadline_seconds;
+        assert!((60..=7200).contains(&seconds.unwrap()), "{seconds:?}");
+    }
+}

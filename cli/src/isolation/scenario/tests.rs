@@ -31,6 +31,8 @@ fn each_class_opens_what_it_names_and_nothing_else(#[case] id: &str, #[case] ope
     assert_eq!(
         undefined,
         [
+            "resolver-1-dns",
+            "resolver-1-tcp",
             "node-tcp",
             "node-icmp",
             "gateway-tcp",

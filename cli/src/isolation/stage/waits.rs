@@ -1,5 +1,7 @@
 //! Waiting for pods and claims, and telling why in vain. Does I/O.
 
+use std::time::{Duration, Instant};
+
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::ListParams;
@@ -12,11 +14,43 @@ use crate::isolation::trouble::Trouble;
 use crate::isolation::waiting::follow;
 
 /// Reasons that a probe's pod does not get over by itself.
-const HOPELESS: [&str; 3] = [
-    reason::IMAGE_PULL_FAILED,
-    reason::CRASH_LOOP,
-    reason::CONTAINER_CONFIG_ERROR,
-];
+const HOPELESS: [&str; 2] = [reason::CRASH_LOOP, reason::CONTAINER_CONFIG_ERROR];
+
+/// For how long an image may fail to come: registries hiccup.
+const PULLS: Duration = Duration::from_secs(45);
+
+/// An image that does not come, and since when.
+#[derive(Debug)]
+struct Pulling<T> {
+    since: Option<Instant>,
+    trouble: Option<T>,
+}
+
+impl<T> Default for Pulling<T> {
+    fn default() -> Self {
+        Self {
+            since: None,
+            trouble: None,
+        }
+    }
+}
+
+impl<T> Pulling<T> {
+    /// Takes in what is the matter with the image now, if anything; returns it once it has been so
+    /// for too long.
+    fn takes_too_long(&mut self, trouble: Option<T>, now: Instant) -> Option<T> {
+        let Some(trouble) = trouble else {
+            // Between two tries the kubelet says nothing of it.
+            return None;
+        };
+        let since = *self.since.get_or_insert(now);
+        if now.duration_since(since) >= PULLS {
+            return Some(trouble);
+        }
+        self.trouble = Some(trouble);
+        None
+    }
+}
 
 impl Stage {
     /// Waits until a pod is as `holds` says.
@@ -28,6 +62,7 @@ impl Stage {
         mut holds: impl FnMut(&Pod) -> bool,
     ) -> Result<Pod, Trouble> {
         let mut last = "it does not exist".to_owned();
+        let mut pulling = Pulling::default();
         let pods: Api<Pod> = self.api(namespace);
         let found = follow(pods, name, PATIENCE, |pod| {
             let pod = pod?;
@@ -35,16 +70,24 @@ impl Stage {
             if let Some(trouble) = pods::hopeless(pod, &self.image) {
                 return Some(Err(trouble));
             }
+            let in_vain = pods::no_image(pod, &self.image);
+            if let Some(trouble) = pulling.takes_too_long(in_vain, Instant::now()) {
+                return Some(Err(trouble));
+            }
             holds(pod).then(|| Ok(pod.clone()))
         });
-        found.await.unwrap_or_else(|| {
-            Err(Trouble::PodStuck {
+        let vain = match found.await {
+            Ok(found) => return found,
+            Err(vain) => vain,
+        };
+        Err(pulling.trouble.take().unwrap_or_else(|| {
+            vain.or(last, |message| Trouble::PodStuck {
                 pod: name.to_owned(),
                 wanted,
                 seconds: PATIENCE.as_secs(),
-                message: last,
+                message,
             })
-        })
+        }))
     }
 
     /// Waits until a claim is Bound, and returns its sandbox's pod.
@@ -63,6 +106,7 @@ impl Stage {
         wanted: ClaimPhase,
     ) -> Result<(), Trouble> {
         let mut last = "Sandgate has not reported on it".to_owned();
+        let mut pulling = Pulling::default();
         let claims: Api<SandboxClaim> = self.api(namespace);
         let found = follow(claims, name, PATIENCE, |claim| {
             let status = claim?.status.as_ref()?;
@@ -75,16 +119,21 @@ impl Stage {
             if status.phase == Some(wanted) {
                 return Some(Ok(()));
             }
-            let hopeless = status.phase == Some(ClaimPhase::Failed) || HOPELESS.contains(&why);
+            let in_vain = (why == reason::IMAGE_PULL_FAILED).then_some(());
+            let hopeless = status.phase == Some(ClaimPhase::Failed)
+                || HOPELESS.contains(&why)
+                || pulling.takes_too_long(in_vain, Instant::now()).is_some();
             hopeless.then_some(Err(()))
         });
+        let stuck = |message| Trouble::ClaimStuck {
+            claim: name.to_owned(),
+            wanted: wanted.as_str(),
+            message,
+        };
         match found.await {
-            Some(Ok(())) => Ok(()),
-            Some(Err(())) | None => Err(Trouble::ClaimStuck {
-                claim: name.to_owned(),
-                wanted: wanted.as_str(),
-                message: last,
-            }),
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(())) => Err(stuck(last)),
+            Err(vain) => Err(vain.or(last, stuck)),
         }
     }
 
@@ -105,5 +154,23 @@ impl Stage {
                 wanted: "a claim with a pod",
                 message: "it has none".to_owned(),
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_that_does_not_come_is_waited_for_a_fair_time() {
+        let start = Instant::now();
+        let mut pulling = Pulling::default();
+        assert_eq!(pulling.takes_too_long(Some("no such host"), start), None);
+        assert_eq!(pulling.takes_too_long(None, start + PULLS / 2), None);
+        let soon = start + PULLS / 2;
+        assert_eq!(pulling.takes_too_long(Some("no such host"), soon), None);
+        assert_eq!(pulling.trouble, Some("no such host"));
+        let late = start + PULLS;
+        assert_eq!(pulling.takes_too_long(Some("denied"), late), Some("denied"));
     }
 }

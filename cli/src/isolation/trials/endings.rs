@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
-use k8s_openapi::jiff::Timestamp;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, ResourceExt};
 use sandgate_shared::api::ClaimPhase;
@@ -20,7 +19,7 @@ use crate::isolation::manifests::DOOMED_RUNTIME;
 use crate::isolation::scenario::{Ending, Scenario};
 use crate::isolation::scene::{ARRIVES, Life, Part, Scene};
 use crate::isolation::trouble::Trouble;
-use crate::isolation::waiting::follow;
+use crate::isolation::waiting::{Vain, follow};
 
 /// How long a pod may take to go: its grace period is half a minute.
 const GOES: Duration = Duration::from_mins(2);
@@ -40,7 +39,6 @@ pub(super) async fn end(
     let (pod, endless) = dialling(scene, scenario, ending, notes).await?;
     let namespace = pod.namespace().unwrap_or_default();
     let began = Instant::now();
-    notes.watched.asked_us = Some(Timestamp::now().as_microsecond());
     begin(scene, scenario, ending, &pod).await?;
     if ending == Ending::Failed {
         let failed = ClaimPhase::Failed;
@@ -52,7 +50,7 @@ pub(super) async fn end(
     if ending == Ending::Force {
         // Its object is gone at once; how long its processes dial on, the receivers tell.
         tokio::time::sleep(AFTERWARDS).await;
-        notes.sandboxes = vec![endless.sighting()];
+        look_back(&endless, began, notes);
         return scene.stage.release(&namespace, scenario.id).await;
     }
     let pods: Api<Pod> = scene.stage.api(&namespace);
@@ -60,11 +58,29 @@ pub(super) async fn end(
     let gone = follow(pods, &name, GOES, |now| {
         now.is_none_or(|now| now.uid() != uid).then_some(())
     });
-    if gone.await.is_some() {
+    let gone = in_time(gone.await);
+    if matches!(gone, Ok(true)) {
         notes.watched.lived_on_seconds = Some(began.elapsed().as_secs_f64());
     }
-    notes.sandboxes = vec![endless.sighting()];
-    Ok(())
+    look_back(&endless, began, notes);
+    gone.map(drop)
+}
+
+/// Whether what was waited for came in time.
+fn in_time(waited: Result<(), Vain>) -> Result<bool, Trouble> {
+    match waited {
+        Ok(()) => Ok(true),
+        Err(Vain::Late(_)) => Ok(false),
+        Err(Vain::MayNot(trouble)) => Err(trouble),
+    }
+}
+
+/// Notes what a workload has told by now whose end was asked for at `asked`.
+fn look_back(endless: &Endless, asked: Instant, notes: &mut Notes) {
+    let heard = endless.heard();
+    notes.watched.asked_us = heard.by_its_node(asked);
+    notes.watched.dialled_on_seconds = heard.dialled_on_seconds(asked);
+    notes.sandboxes = vec![heard.sighting];
 }
 
 /// Deletes the claim's own policy and looks on until it is back.
@@ -82,17 +98,16 @@ pub(super) async fn without_policy(
         .map_err(|error| Trouble::of(format!("read NetworkPolicy {name}"), error))?
         .uid();
     let began = Instant::now();
-    notes.watched.asked_us = Some(Timestamp::now().as_microsecond());
     begin(scene, scenario, Ending::Policy, &pod).await?;
     let back = follow(policies, &name, COMES_BACK, |policy| {
         let uid = policy?.uid();
         (uid != before).then_some(())
     });
-    if back.await.is_some() {
+    if in_time(back.await)? {
         notes.watched.healed_after_seconds = Some(began.elapsed().as_secs_f64());
     }
     tokio::time::sleep(AFTERWARDS).await;
-    notes.sandboxes = vec![endless.sighting()];
+    look_back(&endless, began, notes);
     stage.release(&stage.sandboxes, scenario.id).await
 }
 

@@ -40,7 +40,11 @@ fn what_a_witness_confirms_is_compared_with_what_should_be(
 #[test]
 fn silence_counts_for_nothing_where_the_witness_met_silence_too() {
     let silent = Err("the witness got no answer either".to_owned());
-    for expected in [Expected::Shut, Expected::Open] {
+    for expected in [
+        Expected::Shut,
+        Expected::Open,
+        Expected::ImplementationDefined,
+    ] {
         let verdict = judge(expected, Presence::Always, &seen(3, 0), None, &silent);
         assert_eq!(verdict.outcome, Outcome::Unmeasured);
         assert_eq!(
@@ -90,6 +94,19 @@ fn a_scenario_that_broke_off_says_nothing_of_what_was_shut() {
     );
     assert_eq!(verdict.outcome, Outcome::Unmeasured);
     assert_eq!(verdict.reason.as_deref(), trouble);
+}
+
+#[test]
+fn fifteen_are_shut_in_only_if_fifteen_dialled() {
+    let evidence = Evidence {
+        mute: 14,
+        last_error: Some("too many open files".to_owned()),
+        ..seen(1, 0)
+    };
+    let verdict = judge(Expected::Shut, Presence::Always, &evidence, None, &Ok(()));
+    assert_eq!(verdict.outcome, Outcome::Unmeasured);
+    let reason = verdict.reason.unwrap();
+    assert_eq!(reason, "14 of 15 pods did not dial it: too many open files");
 }
 
 #[test]
