@@ -86,6 +86,20 @@ const ENFORCER: Recipe = addon(
 );
 const DNS: Recipe = addon("coredns", "./coredns");
 
+/// A webhook as most operators write one, to be measured beside ours.
+const GO_WEBHOOK: Recipe = Recipe {
+    name: "go-webhook",
+    module: "bench/go-webhook",
+    package: ".",
+    linker_flags: PLAIN,
+    is_static: true,
+};
+
+/// The webhook in Go that ours is measured beside, built as [`Binaries::ensure`] builds.
+pub fn go_webhook() -> Result<PathBuf, BinariesError> {
+    GO_WEBHOOK.ensure()
+}
+
 /// Where each binary of a control plane is.
 #[derive(Clone, Debug)]
 pub struct Binaries {

@@ -17,6 +17,7 @@ mod process;
 mod reviews;
 mod sightings;
 mod webhook;
+mod writes;
 
 use std::path::PathBuf;
 
@@ -52,6 +53,8 @@ const PICTURE: &str = "target/bench/bound-timeline.svg";
 enum Only {
     /// From a claim to a sandbox that can be dialled, on a real node.
     Node,
+    /// What admission adds to a write, beside a webhook in Go.
+    Writes,
 }
 
 impl Flags {
@@ -75,41 +78,44 @@ pub fn run(flags: &Flags) -> anyhow::Result<()> {
         bail!("bench reads /proc, which only Linux has");
     }
     let runtime = Runtime::new().context("failed to start the async runtime")?;
-    let everything = flags.only.is_none();
+    let asked = |what| flags.only.is_none_or(|only| only == what);
     let node = match real_node::supported() {
-        Ok(()) => Ok(runtime.block_on(image::ensure(image::Make::Shipped))?),
-        Err(why) if everything => Err(why),
+        _ if !asked(Only::Node) => None,
+        Ok(()) => Some(Ok(runtime.block_on(image::ensure(image::Make::Shipped))?)),
+        Err(why) if flags.only.is_none() => Some(Err(why)),
         Err(why) => bail!("bench node measures on a real node: {why}"),
     };
-    let own = everything.then(|| runtime.block_on(build())).transpose()?;
+    let own = asked(Only::Writes)
+        .then(|| runtime.block_on(build()))
+        .transpose()?;
     // Only now: building is what makes a machine busy.
     let machine = machine::describe()?;
     let mut table = Table::new(flags.json);
     table.add(Figure::text("machine", machine.clone()))?;
 
     if let Some(own) = own {
-        let step = Step::begin("measuring the webhook");
-        for figure in webhook::measure(&own)? {
-            table.add(figure)?;
+        if flags.only.is_none() {
+            let step = Step::begin("measuring the webhook");
+            table.extend(webhook::measure(&own)?)?;
+            step.done();
+            let step = Step::begin("measuring the controller");
+            table.extend(runtime.block_on(claims::measure(&own))?)?;
+            step.done();
         }
-        step.done();
-        let step = Step::begin("measuring the controller");
-        for figure in runtime.block_on(claims::measure(&own))? {
-            table.add(figure)?;
-        }
+        let step = Step::begin("measuring what admission adds to a write");
+        table.extend(runtime.block_on(Box::pin(writes::measure(&own)))?)?;
         step.done();
     }
     match node {
-        Ok(archive) => {
+        Some(Ok(archive)) => {
             let picture = node::Picture {
                 file: &flags.svg,
                 machine: &machine,
             };
-            for figure in runtime.block_on(Box::pin(node::measure(archive, &picture)))? {
-                table.add(figure)?;
-            }
+            table.extend(runtime.block_on(Box::pin(node::measure(archive, &picture)))?)?;
         }
-        Err(why) => table.add(Figure::text("node", format!("left out: {why}")))?,
+        Some(Err(why)) => table.add(Figure::text("node", format!("left out: {why}")))?,
+        None => {}
     }
     table.finish()
 }

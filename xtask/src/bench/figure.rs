@@ -113,6 +113,11 @@ impl Table {
         Ok(())
     }
 
+    /// Prints several.
+    pub fn extend(&mut self, figures: impl IntoIterator<Item = Figure>) -> anyhow::Result<()> {
+        figures.into_iter().try_for_each(|figure| self.add(figure))
+    }
+
     /// An error if a figure that is the same everywhere missed its budget.
     pub fn finish(self) -> anyhow::Result<()> {
         if !self.missed.is_empty() {

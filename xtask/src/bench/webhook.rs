@@ -152,7 +152,8 @@ fn crowded(id: u32, target: &Target) -> anyhow::Result<f64> {
     load::crowd(target, &requests, CROWD, || process::resident_peak(id))?
 }
 
-fn write_certificates(authority: &Authority, folder: &Path) -> anyhow::Result<()> {
+/// Writes what a webhook on 127.0.0.1 serves, signed by `authority`.
+pub(super) fn write_certificates(authority: &Authority, folder: &Path) -> anyhow::Result<()> {
     let host = "127.0.0.1";
     let pair = authority.server(&[host])?;
     for (name, text) in [
@@ -166,7 +167,8 @@ fn write_certificates(authority: &Authority, folder: &Path) -> anyhow::Result<()
     Ok(())
 }
 
-fn start(
+/// Starts the webhook in `own`, on one core alone if it is named.
+pub(super) fn start(
     own: &OwnBinaries,
     port: &Port,
     tls_folder: &Path,
@@ -175,18 +177,25 @@ fn start(
 ) -> anyhow::Result<Service> {
     let health = Port::free()?;
     let names = Names::default();
-    let program = Program::new(
-        Path::new("taskset"),
-        [
-            "--cpu-list".to_owned(),
-            core.unwrap_or_default().to_string(),
-            own.webhook.display().to_string(),
-            format!("--listen={}", port.address()),
-            format!("--health-listen={}", health.address()),
-            format!("--tls-dir={}", tls_folder.display()),
-            format!("--operator-username={}", names.identity().username),
-        ],
-    );
+    let arguments = [
+        format!("--listen={}", port.address()),
+        format!("--health-listen={}", health.address()),
+        format!("--tls-dir={}", tls_folder.display()),
+        format!("--operator-username={}", names.identity().username),
+    ];
+    let program = match core {
+        Some(core) => Program::new(
+            Path::new("taskset"),
+            [
+                "--cpu-list".to_owned(),
+                core.to_string(),
+                own.webhook.display().to_string(),
+            ]
+            .into_iter()
+            .chain(arguments),
+        ),
+        None => Program::new(&own.webhook, arguments),
+    };
     let log = folder.join("sandgate-webhook.log");
     Ok(Service::start_new(
         "sandgate-webhook",
