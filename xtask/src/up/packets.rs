@@ -5,6 +5,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{Pod, Service};
 use kube::Api;
 use kube::api::ListParams;
+use sandgate_e2e::cluster::Said;
 use sandgate_e2e::{Cluster, Failure, Outcome};
 use sandgate_shared::names;
 
@@ -89,7 +90,9 @@ async fn try_it(cluster: &Cluster, dial: &Dial) -> Outcome {
         &target,
     ];
     let said = cluster.kubectl(&command, None).await?;
-    let answered = said.success;
+    let Some(answered) = answered(&said) else {
+        return Err(not_tried(cluster, dial, &said).await);
+    };
     let verdict = if answered { "answers" } else { "no answer" };
     say(format!("    {:<32} → {:<26} {verdict}", dial.from, dial.to))?;
     if answered == dial.open {
@@ -107,6 +110,26 @@ async fn try_it(cluster: &Cluster, dial: &Dial) -> Outcome {
         said.stdout,
         said.stderr
     )))
+}
+
+/// What the probe in the pod found; nothing if it did not run: then nothing was shown to be shut.
+fn answered(said: &Said) -> Option<bool> {
+    let tried = said.stdout.contains(": no answer after ");
+    (said.success || tried).then_some(said.success)
+}
+
+/// Why a dial was not even made, with what became of the pod that was to make it.
+async fn not_tried(cluster: &Cluster, dial: &Dial, said: &Said) -> Failure {
+    let pod = format!("pod/{}", dial.from);
+    let describe = ["-n", NAMESPACE, "describe", &pod];
+    let described = match cluster.kubectl(&describe, None).await {
+        Ok(described) => described.stdout + &described.stderr,
+        Err(failure) => failure.to_string(),
+    };
+    Failure::saying(format!(
+        "{} could not dial {}:\n{}{}\n{described}",
+        dial.from, dial.target, said.stdout, said.stderr
+    ))
 }
 
 /// The pods of the neighbourhood are ready and have addresses.
@@ -149,4 +172,28 @@ async fn service_address(cluster: &Cluster, namespace: &str, name: &str) -> Outc
     let spec = services.get(name).await?.spec;
     let address = spec.and_then(|spec| spec.cluster_ip);
     address.ok_or_else(|| Failure::saying(format!("Service {name} has no address")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case(true, "it: answered after 1.2 ms\n", "", Some(true))]
+    #[case(false, "it: no answer after 2000.1 ms: timed out\n", "command terminated with exit code 1", Some(false))]
+    #[case(false, "it: could not be tried: no such name\n", "command terminated with exit code 1", None)]
+    #[case(false, "", "error: cannot exec into a container in a completed pod", None)]
+    fn only_a_dial_that_was_made_shows_that_something_is_shut(
+        #[case] success: bool,
+        #[case] stdout: &str,
+        #[case] stderr: &str,
+        #[case] expected: Option<bool>,
+    ) {
+        let said = Said {
+            success,
+            stdout: stdout.to_owned(),
+            stderr: stderr.to_owned(),
+        };
+        assert_eq!(answered(&said), expected);
+    }
 }
