@@ -109,8 +109,7 @@ async fn rounds(
             for load in LOADS {
                 let prefix = format!("{}-{round}-{}", setup.name(), load.writers);
                 let before = id(setup).map(process::cpu_time).transpose()?;
-                let written =
-                    writers::write(kubeconfig, namespace.name(), &prefix, load).await?;
+                let written = writers::write(kubeconfig, namespace.name(), &prefix, load).await?;
                 if let (Some(id), Some(before)) = (id(setup), before) {
                     let took = process::cpu_time(id)?.saturating_sub(before);
                     let used = used.entry(setup).or_default();

@@ -180,9 +180,24 @@ mod tests {
 
     #[rstest::rstest]
     #[case(true, "it: answered after 1.2 ms\n", "", Some(true))]
-    #[case(false, "it: no answer after 2000.1 ms: timed out\n", "command terminated with exit code 1", Some(false))]
-    #[case(false, "it: could not be tried: no such name\n", "command terminated with exit code 1", None)]
-    #[case(false, "", "error: cannot exec into a container in a completed pod", None)]
+    #[case(
+        false,
+        "it: no answer after 2000.1 ms: timed out\n",
+        "command terminated with exit code 1",
+        Some(false)
+    )]
+    #[case(
+        false,
+        "it: could not be tried: no such name\n",
+        "command terminated with exit code 1",
+        None
+    )]
+    #[case(
+        false,
+        "",
+        "error: cannot exec into a container in a completed pod",
+        None
+    )]
     fn only_a_dial_that_was_made_shows_that_something_is_shut(
         #[case] success: bool,
         #[case] stdout: &str,

@@ -205,7 +205,10 @@ async fn refusal(
         dry_run: true,
         ..PostParams::default()
     };
-    match api.create(&how, &serde_json::from_value(manifest.clone())?).await {
+    match api
+        .create(&how, &serde_json::from_value(manifest.clone())?)
+        .await
+    {
         Ok(_) => Ok(None),
         Err(kube::Error::Api(status)) => Ok(Some(status.message)),
         Err(error) => Err(error.into()),
@@ -218,8 +221,10 @@ mod tests {
 
     #[test]
     fn each_setup_is_told_by_who_refuses_what() {
-        let ours = "admission webhook \"mutate.sandgate.omnia.altairalabs.ai\" denied the request: no";
-        let policy = "ValidatingAdmissionPolicy 'sandgate' with binding 'sandgate' denied request: no";
+        let ours =
+            "admission webhook \"mutate.sandgate.omnia.altairalabs.ai\" denied the request: no";
+        let policy =
+            "ValidatingAdmissionPolicy 'sandgate' with binding 'sandgate' denied request: no";
         let go = "admission webhook \"claims.go-webhook.example\" denied the request: no";
         let seen = [
             (Setup::Nothing, None, None),
