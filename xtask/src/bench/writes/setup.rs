@@ -163,7 +163,12 @@ fn go(address: &str) -> Vec<Value> {
 }
 
 fn long_name() -> Value {
-    objects::claim(&"n".repeat(56))
+    let mut claim = objects::claim("long");
+    json_patch::merge(
+        &mut claim,
+        &json!({ "metadata": { "name": "n".repeat(56) } }),
+    );
+    claim
 }
 
 fn forged() -> Value {
