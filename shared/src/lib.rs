@@ -13,6 +13,9 @@ pub mod api;
 #[cfg(feature = "corpus")]
 pub mod corpus;
 pub mod names;
+pub mod net;
+pub mod quantity;
 pub mod reason;
 pub mod render;
 pub mod rules;
+pub mod template;
