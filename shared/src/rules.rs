@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `row`, `check` | what a rule is |
 //! | `claim`, `class`, `connection`, `provenance`, `warnings` | the rules |
+//! | `hosts`, `templates`, `state_files` | what rules ask that CEL cannot say |
 //! | `rulebook` | one write judged |
 //! | `compiled`, `on_node`, `about_writer` | rules compiled, and run where they stand |
 //! | `bounds`, `defaults` | what the schema itself says, applied to raw JSON |
@@ -21,12 +22,15 @@ mod compiled;
 mod connection;
 mod defaults;
 mod evaluate;
+mod hosts;
 mod identity;
 mod json_path;
 mod on_node;
 mod provenance;
 mod row;
 mod rulebook;
+mod state_files;
+mod templates;
 mod verdict;
 mod warnings;
 

@@ -89,8 +89,8 @@ fn differs(verdict: &Verdict, case: &Case, phase: Phase) -> bool {
     !verdict.faults.is_empty() || named(verdict) != expected || warned(verdict) != expected_warnings
 }
 
-// Proves: W-003, W-009, W-010, W-011, W-012, W-013, W-014, W-015, W-016, W-017, W-018, W-019, W-021, W-022, W-023, W-026
-// Proves: T-007, T-009, T-011, T-012, T-013, T-014, T-015, T-016, T-017, T-018, T-019, T-020, T-021, T-023, T-024, T-025, T-027, T-028, T-040, T-041, T-042, T-043, T-044, T-047, T-048, T-053, T-057, T-058, T-077, T-078
+// Proves: W-003, W-009, W-010, W-011, W-012, W-013, W-014, W-015, W-016, W-017, W-018, W-019, W-021, W-022, W-023, W-024, W-025, W-026, W-027, W-028, W-029
+// Proves: T-007, T-009, T-011, T-012, T-013, T-014, T-015, T-016, T-017, T-018, T-019, T-020, T-021, T-023, T-024, T-025, T-027, T-028, T-040, T-041, T-042, T-043, T-044, T-047, T-048, T-053, T-055, T-057, T-058, T-061, T-062, T-063, T-064, T-065, T-066, T-068, T-069, T-070, T-072, T-074, T-075, T-076, T-077, T-078
 #[rstest]
 #[case::before_the_schema(Phase::Mutating)]
 #[case::as_it_will_be_stored(Phase::Validating)]
@@ -107,6 +107,9 @@ fn every_write_of_the_corpus_gets_its_verdict_with_exactly_the_broken_rules_name
             case.refused,
             case.warned
         );
+        for warning in &verdict.warnings {
+            assert!(warning.chars().count() <= Row::LONGEST_WARNING, "{warning}");
+        }
     }
 }
 

@@ -170,7 +170,7 @@ fn the_class_schema_bounds(#[case] path: &str, #[case] keyword: &str, #[case] va
     }
 }
 
-// Proves: T-059, T-060, T-061, T-064, T-065, T-067, T-069, T-070, T-071, T-073, T-075
+// Proves: T-060, T-067, T-071, T-073
 #[rstest]
 #[case("spec.hosts", "minItems", json!(1))]
 #[case("spec.hosts", "maxItems", json!(32))]

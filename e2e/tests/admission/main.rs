@@ -21,4 +21,5 @@ mod parity;
 mod references;
 mod rendering_accepted;
 mod schema;
+mod warnings;
 mod writers;

@@ -60,8 +60,8 @@ fn names_its_own(case: &Case, answer: &Answer, layer: Layer) -> Result<(), Strin
     }
 }
 
-// Proves: W-003, W-009, W-010, W-011, W-021, W-022
-// Proves: T-007, T-009, T-011, T-012, T-013, T-014, T-015, T-016, T-017, T-018, T-019, T-020, T-021, T-023, T-024, T-025, T-027, T-028, T-077, T-078
+// Proves: W-003, W-009, W-010, W-011, W-021, W-022, W-024, W-025
+// Proves: T-007, T-009, T-011, T-012, T-013, T-014, T-015, T-016, T-017, T-018, T-019, T-020, T-021, T-023, T-024, T-025, T-027, T-028, T-061, T-062, T-063, T-064, T-065, T-066, T-068, T-069, T-070, T-072, T-074, T-075, T-076, T-077, T-078
 #[tokio::test]
 async fn the_rules_in_the_crds_alone_refuse_what_breaks_them_by_id_and_nothing_else() -> Outcome {
     let (_cluster, namespace, writers) = layers_alone(Layers {
@@ -102,7 +102,7 @@ async fn the_policy_alone_refuses_what_is_the_operators_by_id_and_nothing_else()
     .await
 }
 
-// Proves: W-001, W-002, W-003, W-009, W-010, W-011, W-012, W-013, W-014, W-015, W-016, W-017, W-018, W-021, W-022
+// Proves: W-001, W-002, W-003, W-009, W-010, W-011, W-012, W-013, W-014, W-015, W-016, W-017, W-018, W-021, W-022, W-024, W-025
 #[tokio::test]
 async fn the_webhook_alone_names_every_broken_rule_and_says_whether_object_or_writer_is_wrong()
 -> Outcome {

@@ -1,12 +1,15 @@
 //! The rules of both class kinds. Data only; one list for both, so that they cannot diverge (T-004).
 
 use super::{
-    row::{Binds, Moment, Node, Reason, Row, for_kinds, on_spec},
+    check::Check,
+    row::{Binds, Moment, Node, Reason, Row, for_kinds, on_spec, warning, webhook_only},
+    state_files, templates,
     verdict::Subject,
 };
 
 const CLASSES: &[Subject] = &[Subject::SandboxClass, Subject::ClusterSandboxClass];
 const NEW_CLASS: &str = "create a new class instead";
+const ARGUMENT: &str = "each must be a Go text/template of fields, index, if, with, range, pipelines, comparisons, printf, print and len";
 
 /// The table.
 pub(super) const ROWS: &[Row] = &for_kinds(
@@ -80,6 +83,40 @@ pub(super) const ROWS: &[Row] = &for_kinds(
             "a class for enrolments needs a live view to sign in through",
             "set view.port, or drop enrolment",
             &["T-058"],
+        ),
+        webhook_only(
+            "class-session-args",
+            Check::Rust(templates::of_sessions),
+            ".connections.session.args",
+            Reason::Invalid,
+            ARGUMENT,
+            "write it like --state={{.StateFile}}",
+            &["T-055", "B-009"],
+        ),
+        webhook_only(
+            "class-enrolment-args",
+            Check::Rust(templates::of_an_enrolment),
+            ".enrolment.args",
+            Reason::Invalid,
+            ARGUMENT,
+            "write it like --start={{.StartURL}}",
+            &["T-058", "N-010"],
+        ),
+        warning(
+            "class-args-not-given",
+            Check::Rust(templates::beyond_what_is_given),
+            ".connections.session.args",
+            "names what its template is not given, so claims will fail",
+            "session.args are given Connection, SignedOutPrefixes and StateFile; enrolment.args Connection, StartURL, StateDomains, MaxDuration, StateEndpoint and TokenFile",
+            &["B-009", "N-010", "N-011"],
+        ),
+        warning(
+            "class-session-on-disk",
+            Check::Rust(state_files::on_disk),
+            ".connections.session.stateFile",
+            "is on a volume that writes sessions to the node's disk",
+            "put it on a scratch volume with medium: Memory, such as /tmp",
+            &["T-056"],
         ),
         Row {
             nodes: &[Node {

@@ -13,7 +13,7 @@ use super::{
     compiled::{Outcome, Place, Rule},
     evaluate::{Borrowed, cel_map, cel_value},
     json_path,
-    row::{Binds, Moment, Node, Row},
+    row::{Binds, Effect, Moment, Node, Row},
     verdict::{Attempt, Phase},
 };
 
@@ -90,7 +90,8 @@ impl NodeRules {
                 && if rule.row.moment == Moment::Change {
                     old.is_some()
                 } else {
-                    !unchanged
+                    // What is worth a warning is so at every write that leaves it.
+                    !unchanged || rule.row.effect == Effect::Warn
                 }
         };
         let mut rules = self.rules.iter().filter(applies).peekable();
