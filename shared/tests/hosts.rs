@@ -121,12 +121,25 @@ proptest! {
     }
 
     #[test]
-    fn a_host_written_out_reads_as_the_same_host(text in "[-a-zA-Z0-9*.]{1,80}") {
-        if let Ok(entry) = text.parse::<HostEntry>() {
-            let written = entry.to_string();
-            prop_assert_eq!(written.parse::<HostEntry>(), Ok(entry));
-            prop_assert_eq!(written.to_ascii_lowercase(), written);
+    fn the_form_of_a_host_reads_as_the_same_host(text in "[-a-zA-Z0-9.]{1,80}") {
+        if let Ok(host) = text.parse::<Host>() {
+            let form = host.as_str().to_owned();
+            prop_assert_eq!(form.to_ascii_lowercase(), form.clone());
+            prop_assert_eq!(form.parse::<Host>(), Ok(host));
         }
+    }
+
+    #[test]
+    fn an_entry_covers_hosts_and_the_names_below_alike_in_every_spelling(
+        apex in "[a-z0-9]{1,8}[.][a-z]{2,5}", below in "([a-z0-9]{1,5}[.]){0,3}", upper in any::<bool>()
+    ) {
+        let asked = format!("{below}{apex}{}", if upper { "." } else { "" });
+        let asked = host(&if upper { asked.to_uppercase() } else { asked });
+        let exactly: HostEntry = apex.parse().expect("an entry");
+        let wildcard: HostEntry = format!("*.{apex}").parse().expect("an entry");
+        prop_assert_eq!(exactly.covers(&asked), below.is_empty());
+        prop_assert_eq!(wildcard.covers(&asked), !below.is_empty());
+        prop_assert_eq!(exactly.host(), wildcard.host());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! this form, so no two parts can disagree about what a name means. A name in other letters comes as
 //! its `xn--` form, which is compared as it stands.
 
-use std::{fmt, str::FromStr};
+use std::str::FromStr;
 
 use thiserror::Error;
 
@@ -65,12 +65,6 @@ impl FromStr for Host {
     }
 }
 
-impl fmt::Display for Host {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
 /// An entry of a Connection's `hosts`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostEntry {
@@ -107,15 +101,6 @@ impl FromStr for HostEntry {
         match text.strip_prefix("*.") {
             Some(apex) => apex.parse().map(Self::Below),
             None => text.parse().map(Self::Exactly),
-        }
-    }
-}
-
-impl fmt::Display for HostEntry {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exactly(host) => host.fmt(formatter),
-            Self::Below(apex) => write!(formatter, "*.{apex}"),
         }
     }
 }
