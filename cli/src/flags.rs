@@ -7,6 +7,7 @@ use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser as _;
 use clap::{Args, Parser, Subcommand};
 
+use crate::doctor::rbac::Subject;
 use crate::isolation::Order;
 use crate::isolation::facts::Outside;
 use crate::isolation::pull_secret::PullSecret;
@@ -31,6 +32,10 @@ pub enum Command {
     /// What it dials with ends by itself, and Ctrl-C, SIGTERM and SIGHUP take everything away. After
     /// a run that was killed: kubectl delete namespace -l sandgate.dev/isolation-run
     Isolation(Isolation),
+    /// Look whether the installation stands, and who could forge a claim or switch off what proves that
+    /// nobody did. Only reads. Ends with 0 if all is sound, with 1 if something was found, with 2 if it
+    /// could not be looked.
+    Doctor(Doctor),
 }
 
 /// How to reach the cluster.
@@ -91,6 +96,24 @@ pub struct Isolation {
     pub allow_unmeasured: bool,
 }
 
+/// Flags of `sandgate doctor`.
+#[derive(Clone, Debug, Args)]
+pub struct Doctor {
+    /// How to reach the cluster.
+    #[command(flatten)]
+    pub reach: Reach,
+    /// Namespace of the operator, where there is more than one installation.
+    #[arg(long, value_name = "NAME")]
+    pub namespace: Option<String>,
+    /// Somebody who is expected to hold rights that matter: User:NAME, Group:NAME or
+    /// ServiceAccount:NAMESPACE/NAME; may be given more than once.
+    #[arg(long, value_name = "SUBJECT", value_parser = subject)]
+    pub accept: Vec<Subject>,
+    /// Write the report to this file as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
 impl Isolation {
     /// What the run is to do, for somebody without power over the node.
     pub fn order(&self) -> Order {
@@ -125,6 +148,27 @@ fn scenarios() -> impl clap::builder::TypedValueParser<Value = &'static Scenario
         .try_map(|id| scenario(&id).ok_or("no such scenario"))
 }
 
+fn subject(text: &str) -> Result<Subject, String> {
+    let wrong = || "write User:NAME, Group:NAME or ServiceAccount:NAMESPACE/NAME".to_owned();
+    let (kind, name) = text.split_once(':').ok_or_else(wrong)?;
+    let (namespace, name) = match kind {
+        "User" | "Group" => (None, name),
+        "ServiceAccount" => {
+            let (namespace, name) = name.split_once('/').ok_or_else(wrong)?;
+            (Some(namespace), name)
+        }
+        _ => return Err(wrong()),
+    };
+    if name.is_empty() || namespace.is_some_and(str::is_empty) {
+        return Err(wrong());
+    }
+    Ok(Subject {
+        kind: kind.to_owned(),
+        namespace: namespace.map(str::to_owned),
+        name: name.to_owned(),
+    })
+}
+
 fn parallel(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(count @ 1..=100) => Ok(count),
@@ -146,8 +190,44 @@ mod tests {
     fn isolation(arguments: &[&str]) -> Result<Isolation, String> {
         let words = ["sandgate", "isolation"].iter().chain(arguments);
         let flags = Flags::try_parse_from(words).map_err(|error| error.to_string())?;
-        let Command::Isolation(isolation) = flags.command;
-        Ok(isolation)
+        match flags.command {
+            Command::Isolation(isolation) => Ok(isolation),
+            Command::Doctor(_) => Err("another command".to_owned()),
+        }
+    }
+
+    fn doctor(arguments: &[&str]) -> Result<Doctor, String> {
+        let words = ["sandgate", "doctor"].iter().chain(arguments);
+        let flags = Flags::try_parse_from(words).map_err(|error| error.to_string())?;
+        match flags.command {
+            Command::Doctor(doctor) => Ok(doctor),
+            Command::Isolation(_) => Err("another command".to_owned()),
+        }
+    }
+
+    #[test]
+    fn whom_a_doctor_accepts_is_told_as_rbac_names_subjects() {
+        let flags = doctor(&[
+            "--accept=User:system:alice",
+            "--accept=ServiceAccount:cert-manager/cainjector",
+        ]);
+        let accepted: Vec<String> = flags
+            .unwrap()
+            .accept
+            .iter()
+            .map(Subject::to_string)
+            .collect();
+        assert_eq!(
+            accepted,
+            [
+                "User system:alice",
+                "ServiceAccount cert-manager/cainjector"
+            ]
+        );
+        for wrong in ["alice", "Role:a", "ServiceAccount:cainjector", "Group:"] {
+            let error = doctor(&["--accept", wrong]).unwrap_err();
+            assert!(error.contains("write User:NAME"), "{error}");
+        }
     }
 
     #[test]

@@ -7,24 +7,28 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use futures::StreamExt as _;
 use sandgate_cli::cluster;
-use sandgate_cli::flags::{Command, Flags, Isolation};
+use sandgate_cli::flags::{Command, Doctor, Flags, Isolation};
 use sandgate_cli::isolation::disturb::NoPower;
 use sandgate_cli::isolation::trouble::{Trouble, chain};
 use sandgate_cli::output::Files;
-use sandgate_cli::{isolation, output, stops};
+use sandgate_cli::{doctor, isolation, output, stops};
 
-/// What is measured is not as it should be.
+/// What is measured or looked at is not as it should be.
 const WRONG: u8 = 1;
-/// It could not be measured.
+/// It could not be measured or looked at.
 const UNABLE: u8 = 2;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let Command::Isolation(flags) = Flags::parse().command;
+    let command = Flags::parse().command;
     // Before anything that speaks TLS: one provider for the whole process. An error means that there
     // is one.
     drop(rustls::crypto::aws_lc_rs::default_provider().install_default());
-    match measure(&flags).await {
+    let sound = match &command {
+        Command::Isolation(flags) => measure(flags).await,
+        Command::Doctor(flags) => examine(flags).await,
+    };
+    match sound {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(WRONG),
         Err(error) => {
@@ -50,6 +54,17 @@ async fn measure(flags: &Isolation) -> Result<bool, Box<dyn std::error::Error>> 
     files.write(&report)?;
     printed?;
     Ok(report.passed)
+}
+
+/// Whether the installation is sound.
+async fn examine(flags: &Doctor) -> Result<bool, Box<dyn std::error::Error>> {
+    let files = Files::open(flags.json.as_deref(), None)?;
+    let client = cluster::reach(&flags.reach).await?;
+    let report = doctor::run(&client, flags.namespace.as_deref(), &flags.accept).await?;
+    let printed = output::say(|colour| doctor::terminal::render(&report, colour));
+    files.write_json(&report)?;
+    printed?;
+    Ok(report.sound)
 }
 
 /// Tells whoever still listens: that nobody does must not end a run before it has taken everything

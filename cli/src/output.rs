@@ -4,6 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use crate::isolation::report::Report;
 use crate::isolation::{svg, terminal};
 
@@ -29,9 +31,14 @@ pub enum OutputError {
 
 /// Prints the report; in colours on a terminal that may have them.
 pub fn print(report: &Report) -> Result<(), OutputError> {
+    say(|colour| terminal::render(report, colour))
+}
+
+/// Prints what `render` makes; it is told whether it may use colours.
+pub fn say(render: impl FnOnce(bool) -> String) -> Result<(), OutputError> {
     let mut out = io::stdout().lock();
     let colour = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let text = terminal::render(report, colour);
+    let text = render(colour);
     out.write_all(text.as_bytes()).map_err(OutputError::Print)
 }
 
@@ -59,14 +66,18 @@ impl Files {
     }
 
     /// Writes the report into each.
-    pub fn write(self, report: &Report) -> Result<(), OutputError> {
+    pub fn write(mut self, report: &Report) -> Result<(), OutputError> {
+        let picture = self.picture.take();
+        self.write_json(report)?;
+        picture.map_or(Ok(()), |target| target.write(&svg::render(report)))
+    }
+
+    /// Writes a report that has no picture.
+    pub fn write_json(self, report: &impl Serialize) -> Result<(), OutputError> {
         if let Some(target) = self.json {
             let mut text = serde_json::to_string_pretty(report)?;
             text.push('\n');
             target.write(&text)?;
-        }
-        if let Some(target) = self.picture {
-            target.write(&svg::render(report))?;
         }
         Ok(())
     }

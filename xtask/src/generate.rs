@@ -70,10 +70,15 @@ fn files() -> anyhow::Result<Vec<(PathBuf, String)>> {
         values::with_table(&read(&readme)?, &schema)?,
     ));
     files.push((PathBuf::from("docs/denials.md"), render::denials()));
-    let schema = serde_json::to_string_pretty(&sandgate_cli::isolation::report::schema());
-    let schema = schema.context("failed to write the schema of the isolation report")?;
-    let path = PathBuf::from("docs/isolation-report.schema.json");
-    files.push((path, schema + "\n"));
+    for (command, schema) in [
+        ("isolation", sandgate_cli::isolation::report::schema()),
+        ("doctor", sandgate_cli::doctor::report::schema()),
+    ] {
+        let schema = serde_json::to_string_pretty(&schema);
+        let schema = schema.with_context(|| format!("failed to write the schema of {command}"))?;
+        let path = PathBuf::from(format!("docs/{command}-report.schema.json"));
+        files.push((path, schema + "\n"));
+    }
     Ok(files)
 }
 

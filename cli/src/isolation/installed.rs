@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::Container;
+use k8s_openapi::api::core::v1::{Container, PodSpec};
 use kube::ResourceExt;
 
 /// Labels of the operator's Deployment.
@@ -34,13 +34,9 @@ pub struct Installed {
 /// Reads the Deployment; `None` if it is none of the operator.
 pub fn read(deployment: &Deployment) -> Option<Installed> {
     let pod = deployment.spec.as_ref()?.template.spec.as_ref()?;
-    let controller = pod.containers.iter().find(|container| {
-        let mut words = words(container);
-        words.any(|word| word.ends_with("sandgate-controller"))
-    });
-    let controller = controller.or_else(|| pod.containers.first())?;
+    let controller = controller(pod)?;
     let told = |flag: &str, variable: &str, default: &str| {
-        value(controller, flag, variable).unwrap_or_else(|| default.to_owned())
+        told(controller, flag, variable).unwrap_or_else(|| default.to_owned())
     };
     let labels = told(
         "--dns-pod-label",
@@ -70,13 +66,23 @@ pub fn read(deployment: &Deployment) -> Option<Installed> {
     })
 }
 
+/// The container of the operator's pod that holds the controller.
+pub fn controller(pod: &PodSpec) -> Option<&Container> {
+    let mut containers = pod.containers.iter();
+    let controller = containers.find(|container| {
+        let mut words = words(container);
+        words.any(|word| word.ends_with("sandgate-controller"))
+    });
+    controller.or_else(|| pod.containers.first())
+}
+
 fn words(container: &Container) -> impl Iterator<Item = &String> {
     let command = container.command.iter().flatten();
     command.chain(container.args.iter().flatten())
 }
 
 /// The value of a flag, else of its variable.
-fn value(container: &Container, flag: &str, variable: &str) -> Option<String> {
+pub fn told(container: &Container, flag: &str, variable: &str) -> Option<String> {
     values(container, flag, variable).into_iter().next()
 }
 
