@@ -23,6 +23,7 @@ use crate::kubeconfig;
 use crate::namespace::Namespace;
 use crate::node_cluster::{self, NodeCluster};
 use crate::progress::Step;
+use crate::rights::Watch;
 
 /// Names the file that says where the cluster is that `cargo xtask test` started for all tests.
 pub const VARIABLE: &str = "SANDGATE_CLUSTER";
@@ -64,8 +65,10 @@ pub struct Cluster {
 
 /// A cluster nobody else uses: dropped, nothing of it is left.
 ///
-/// Fields are dropped in order: our processes end before the API server they talk to.
+/// Fields are dropped in order: the audit log is read while it is there, and our processes end before the
+/// API server they talk to.
 pub struct OwnCluster {
+    rights: Watch,
     /// Our processes, to kill and start again.
     pub installation: Installation,
     /// The control plane.
@@ -105,8 +108,10 @@ impl OwnCluster {
                 .as_ref()
                 .map(|_| installation.webhook_url()),
         };
+        let rights = Watch::over(access.audit_log.clone());
         let cluster = Cluster::reach(access).await?;
         Ok(Self {
+            rights,
             installation,
             control_plane,
             cluster,
@@ -167,9 +172,11 @@ impl Cluster {
         Self::reach(access).await
     }
 
-    /// A cluster for this test alone.
+    /// A cluster for this test alone, which fails if the operator is refused what it needs there.
     pub async fn own(options: Options) -> Outcome<OwnCluster> {
-        Box::pin(OwnCluster::start(options)).await
+        let mut own = Box::pin(OwnCluster::start(options)).await?;
+        own.rights.for_a_test();
+        Ok(own)
     }
 
     /// Writes the file by which other processes find it and returns its path.

@@ -6,6 +6,7 @@
 //! [`fake_node`]; [`installation`] puts Sandgate on it; [`cluster`] and [`namespace`] are what a test
 //! touches.
 
+pub mod audit;
 mod background;
 pub mod binaries;
 pub mod cluster;
@@ -27,6 +28,7 @@ pub mod ports;
 pub mod process;
 pub mod progress;
 pub mod real_node;
+pub mod rights;
 pub mod room;
 pub mod scene;
 pub mod service;

@@ -15,6 +15,7 @@ use crate::installation;
 use crate::manifests;
 use crate::progress::Step;
 use crate::real_node::{self, RealNode};
+use crate::rights::Watch;
 
 /// How long Helm may wait for both replicas.
 const INSTALLED_WITHIN: Duration = Duration::from_secs(90);
@@ -29,7 +30,10 @@ pub struct Options {
 }
 
 /// A real node with Sandgate on it. Dropped, nothing of it is left.
+///
+/// Fields are dropped in order: the audit log is read while it is there.
 pub struct NodeCluster {
+    _rights: Watch,
     /// The node, to disturb.
     pub node: RealNode,
     /// The Helm that installed the chart.
@@ -80,6 +84,7 @@ impl NodeCluster {
             Err(error) => return Err(why_not(&cluster, &names.namespace, &error.to_string()).await),
         };
         let this = Self {
+            _rights: Watch::over(cluster.access().audit_log.clone()),
             node,
             helm,
             notes,

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every tier of tests from a fresh machine, the time each took, and one line at
 //! the end. Does I/O.
 
+mod rights;
 mod tier;
 
 use std::fs;
@@ -14,6 +15,7 @@ use sandgate_e2e::progress::seconds;
 use sandgate_e2e::{NodeCluster, Options, OwnCluster, cluster, node_cluster, real_node};
 
 use crate::{image, tools};
+use rights::Sightings;
 use tier::{CONTROL_PLANE, NODE, Outcome, QUICK, SLOW, SLOW_NODE, Tier};
 
 /// Where the logs of a failed run are kept.
@@ -27,16 +29,18 @@ pub async fn run(long: bool) -> anyhow::Result<()> {
     tools::run_cargo(&["build", "--workspace", "--all-targets"]).await?;
     heading("built", began);
 
+    let mut sightings = Sightings::begin()?;
     let mut outcomes = vec![QUICK.run(&[]).await?];
-    outcomes.extend(
-        on_a_cluster(if long {
-            &[CONTROL_PLANE, SLOW]
-        } else {
-            &[CONTROL_PLANE]
-        })
-        .await?,
-    );
-    outcomes.extend(on_a_node(if long { &[NODE, SLOW_NODE] } else { &[NODE] }).await?);
+    let tiers: &[Tier] = if long {
+        &[CONTROL_PLANE, SLOW]
+    } else {
+        &[CONTROL_PLANE]
+    };
+    outcomes.extend(on_a_cluster(tiers, &mut sightings).await?);
+    let tiers: &[Tier] = if long { &[NODE, SLOW_NODE] } else { &[NODE] };
+    outcomes.extend(on_a_node(tiers, &mut sightings).await?);
+    let rights = sightings.end()?;
+    println!("{rights}");
 
     let words: Vec<String> = outcomes.iter().map(Outcome::to_string).collect();
     println!(
@@ -44,15 +48,17 @@ pub async fn run(long: bool) -> anyhow::Result<()> {
         words.join(" · "),
         seconds(began.elapsed())
     );
-    if outcomes.iter().all(Outcome::passed) {
-        Ok(())
-    } else {
-        bail!("tests failed")
+    if !outcomes.iter().all(Outcome::passed) {
+        bail!("tests failed");
     }
+    if !rights.hold() {
+        bail!("the operator's roles are not what it needs");
+    }
+    Ok(())
 }
 
 /// Runs tiers one after the other on one cluster, which ends with them.
-async fn on_a_cluster(tiers: &[Tier]) -> anyhow::Result<Vec<Outcome>> {
+async fn on_a_cluster(tiers: &[Tier], sightings: &mut Sightings) -> anyhow::Result<Vec<Outcome>> {
     let began = Instant::now();
     // Built here: within a test it would take longer than a test may.
     drop(tokio::task::spawn_blocking(Helm::ensure).await??);
@@ -67,11 +73,13 @@ async fn on_a_cluster(tiers: &[Tier]) -> anyhow::Result<Vec<Outcome>> {
     let variables = [
         (cluster::VARIABLE, announced.as_os_str()),
         (own_binaries::VARIABLE, folder.as_os_str()),
+        sightings.variable(),
     ];
     let mut outcomes = Vec::new();
     for tier in tiers {
         outcomes.push(tier.run(&variables).await?);
     }
+    sightings.add(&own.control_plane.audit_log())?;
     if !outcomes.iter().all(Outcome::passed) {
         keep_logs(own.control_plane.folder())?;
         println!("the logs of the shared cluster are in {KEPT_LOGS}");
@@ -80,7 +88,7 @@ async fn on_a_cluster(tiers: &[Tier]) -> anyhow::Result<Vec<Outcome>> {
 }
 
 /// Runs the tests that need pods to run and packets to flow, or says why they cannot.
-async fn on_a_node(tiers: &[Tier]) -> anyhow::Result<Vec<Outcome>> {
+async fn on_a_node(tiers: &[Tier], sightings: &mut Sightings) -> anyhow::Result<Vec<Outcome>> {
     let began = Instant::now();
     if let Err(why) = real_node::supported() {
         if std::env::var_os("CI").is_some() {
@@ -107,11 +115,13 @@ async fn on_a_node(tiers: &[Tier]) -> anyhow::Result<Vec<Outcome>> {
         (cluster::NODE_VARIABLE, announced.as_os_str()),
         (real_node::IMAGE_VARIABLE, archive.as_os_str()),
         (own_binaries::VARIABLE, folder.as_os_str()),
+        sightings.variable(),
     ];
     let mut outcomes = Vec::new();
     for tier in tiers {
         outcomes.push(tier.run(&variables).await?);
     }
+    sightings.add(&cluster.access().audit_log)?;
     if !outcomes.iter().all(Outcome::passed) {
         keep_logs(&cluster.access().folder)?;
         println!("the logs of the shared node are in {KEPT_LOGS}");

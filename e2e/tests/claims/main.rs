@@ -10,7 +10,6 @@
     reason = "a test that cannot go on stops where it stands"
 )]
 
-mod audit;
 mod bad_input;
 mod baseline;
 mod building;
@@ -34,4 +33,5 @@ mod rbac;
 mod readiness;
 mod refusals;
 
+use sandgate_e2e::audit;
 use sandgate_e2e::scene::{self, manifests};

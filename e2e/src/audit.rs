@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{DeleteParams, ObjectMeta, PostParams};
-use sandgate_e2e::namespace::DEADLINE;
-use sandgate_e2e::{Namespace, Outcome};
 use serde_json::Value;
+
+use crate::failure::Outcome;
+use crate::namespace::{DEADLINE, Namespace};
 
 /// The controller's user. Tests act as it, too; see [`Request::of_controller`].
 pub const CONTROLLER: &str = "system:serviceaccount:sandgate-system:sandgate-controller";
@@ -35,9 +36,19 @@ impl Request {
         }
     }
 
-    /// Whether a controller's own process asked: its token is bound to the pod it stands for.
+    /// Reads a line of the log; `None` if it is none, as the last one is that is half written.
+    pub fn read(line: &str) -> Option<Self> {
+        serde_json::from_str(line).ok().map(Self)
+    }
+
+    /// Whether a controller's own process asked: its token is bound to the pod it runs in or stands for.
     pub fn of_controller(&self) -> bool {
-        self.user() == CONTROLLER && self.pod().starts_with("sandgate-controller")
+        self.user() == CONTROLLER && self.pod().starts_with("sandgate-")
+    }
+
+    /// API group of the object, empty for the core one.
+    pub fn group(&self) -> &str {
+        self.text("/objectRef/apiGroup")
     }
 
     /// `create`, `update`, …
@@ -77,7 +88,7 @@ impl Request {
 
     /// Whether RBAC refused it.
     pub fn forbidden(&self) -> bool {
-        self.0["annotations"]["authorization.k8s.io/decision"] == "forbid"
+        self.text("/annotations/authorization.k8s.io~1decision") == "forbid"
     }
 
     /// Whether it was to change nothing.
@@ -144,7 +155,7 @@ pub async fn up_to_now(namespace: &Namespace, word: &str) -> Outcome<Vec<Request
         ..ConfigMap::default()
     };
     let mark = marks.create(&PostParams::default(), &mark).await?;
-    let mark = mark.metadata.name.unwrap();
+    let mark = mark.metadata.name.unwrap_or_default();
     marks.delete(&mark, &DeleteParams::default()).await?;
     let mut turn = tokio::time::interval(READ_EVERY);
     let caught_up = async {
@@ -152,7 +163,7 @@ pub async fn up_to_now(namespace: &Namespace, word: &str) -> Outcome<Vec<Request
             turn.tick().await;
             let text = fs::read_to_string(&namespace.cluster().access().audit_log)?;
             // The last line may be half written.
-            let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+            let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
             let shows_it =
                 |line: &str| line.contains(&mark) && line.contains("\"verb\":\"delete\"");
             if whole.lines().rev().any(shows_it) {
