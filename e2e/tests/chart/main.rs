@@ -13,6 +13,7 @@
 mod generated;
 mod network;
 mod notes;
+mod own_doctor;
 mod own_life;
 mod own_without_policy;
 mod pods;

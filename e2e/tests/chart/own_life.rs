@@ -79,7 +79,7 @@ impl Site {
     }
 
     /// Puts a `caBundle` into both configurations, as the controller does.
-    async fn publish(&self) -> Outcome<Vec<u8>> {
+    pub async fn publish(&self) -> Outcome<Vec<u8>> {
         let authority = Authority::new()?;
         let bundle = ByteString(authority.certificate().as_bytes().to_vec());
         for configuration in render::webhook_configurations(&crate::rendered::installation()) {

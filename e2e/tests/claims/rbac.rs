@@ -2,7 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use sandgate_e2e::{Outcome, Stage};
+use k8s_openapi::api::authorization::v1::SubjectAccessReview;
+use kube::Api;
+use kube::api::PostParams;
+use sandgate_e2e::{Cluster, Outcome, Stage};
+use sandgate_shared::names::GROUP;
+use serde_json::json;
 
 use crate::audit::{self, CONTROLLER};
 use crate::scene::Scene;
@@ -37,5 +42,64 @@ async fn the_controller_acts_as_its_own_account_and_asks_for_nothing_it_may_not_
     let made = here.filter(|it| it.resource() == "deployments" && it.verb() == "create");
     let makers: Vec<&str> = made.map(audit::Request::user).collect();
     assert_eq!(makers, [CONTROLLER]);
+    Ok(())
+}
+
+/// Whether the API server lets a ServiceAccount do something to claims in its namespace.
+async fn may(
+    cluster: &Cluster,
+    (namespace, account): (&str, &str),
+    verb: &str,
+    subresource: &str,
+) -> Outcome<bool> {
+    let question: SubjectAccessReview = serde_json::from_value(json!({ "spec": {
+        "user": format!("system:serviceaccount:{namespace}:{account}"),
+        "groups": [
+            "system:serviceaccounts",
+            format!("system:serviceaccounts:{namespace}"),
+            "system:authenticated",
+        ],
+        "resourceAttributes": {
+            "group": GROUP,
+            "resource": "sandboxclaims",
+            "subresource": subresource,
+            "namespace": namespace,
+            "verb": verb,
+        },
+    } }))?;
+    let reviews: Api<SubjectAccessReview> = Api::all(cluster.client());
+    let answer = reviews.create(&PostParams::default(), &question).await?;
+    Ok(answer.status.is_some_and(|status| status.allowed))
+}
+
+// Proves: X-001
+#[tokio::test]
+async fn no_identity_of_an_agent_or_a_sandbox_may_touch_claims_or_their_status() -> Outcome {
+    const VERBS: [&str; 8] = [
+        "get",
+        "list",
+        "watch",
+        "create",
+        "update",
+        "patch",
+        "delete",
+        "deletecollection",
+    ];
+    let scene = Scene::shared("agents").await?;
+    let cluster = scene.cluster();
+    // The platform's agents run as accounts of their own, pods without one as `default`.
+    for account in ["agent", "default"] {
+        for subresource in ["", "status", "finalizers"] {
+            for verb in VERBS {
+                let who = (scene.name(), account);
+                let may = may(cluster, who, verb, subresource).await?;
+                assert!(!may, "{account} may {verb} sandboxclaims/{subresource}");
+            }
+        }
+    }
+    // The same question about the operator is answered otherwise.
+    let operator = ("sandgate-system", "sandgate-controller");
+    assert!(may(cluster, operator, "patch", "status").await?);
+    assert!(!may(cluster, operator, "create", "").await?);
     Ok(())
 }
