@@ -9,7 +9,7 @@ use super::{
 
 const CLASSES: &[Subject] = &[Subject::SandboxClass, Subject::ClusterSandboxClass];
 const NEW_CLASS: &str = "create a new class instead";
-const ARGUMENT: &str = "each must be a Go text/template of fields, index, if, with, range, pipelines, comparisons, printf, print and len";
+const ARGUMENT: &str = "must be a Go text/template of fields, index, if, with, range, pipelines, comparisons, printf, print and len";
 
 /// The table.
 pub(super) const ROWS: &[Row] = &for_kinds(
@@ -84,24 +84,36 @@ pub(super) const ROWS: &[Row] = &for_kinds(
             "set view.port, or drop enrolment",
             &["T-058"],
         ),
-        webhook_only(
-            "class-session-args",
-            Check::Rust(templates::of_sessions),
-            ".connections.session.args",
-            Reason::Invalid,
-            ARGUMENT,
-            "write it like --state={{.StateFile}}",
-            &["T-055", "B-009"],
-        ),
-        webhook_only(
-            "class-enrolment-args",
-            Check::Rust(templates::of_an_enrolment),
-            ".enrolment.args",
-            Reason::Invalid,
-            ARGUMENT,
-            "write it like --start={{.StartURL}}",
-            &["T-058", "N-010"],
-        ),
+        Row {
+            nodes: &[Node {
+                path: "spec.connections",
+                binds: Binds::EachItem,
+            }],
+            ..webhook_only(
+                "class-session-args",
+                Check::Rust(templates::of_a_role),
+                ".session.args",
+                Reason::Invalid,
+                ARGUMENT,
+                "write it like --state={{.StateFile}}",
+                &["T-055", "B-009"],
+            )
+        },
+        Row {
+            nodes: &[Node {
+                path: "spec.enrolment.args",
+                binds: Binds::EachItem,
+            }],
+            ..webhook_only(
+                "class-enrolment-args",
+                Check::Rust(templates::of_an_argument),
+                "",
+                Reason::Invalid,
+                ARGUMENT,
+                "write it like --start={{.StartURL}}",
+                &["T-058", "N-010"],
+            )
+        },
         warning(
             "class-args-not-given",
             Check::Rust(templates::beyond_what_is_given),

@@ -34,22 +34,35 @@ pub(super) fn of_a_file(file: &Value, _stored: Option<&Value>) -> Vec<Flaw> {
     unread.into_iter().collect()
 }
 
-/// Which arguments for a bound session do not parse (T-055).
-pub(super) fn of_sessions(spec: &Value, _stored: Option<&Value>) -> Vec<Flaw> {
-    let arguments = session_arguments(spec);
-    arguments.filter_map(Argument::unread).collect()
+/// Why an argument does not parse (T-058).
+pub(super) fn of_an_argument(argument: &Value, _stored: Option<&Value>) -> Vec<Flaw> {
+    let source = argument.as_str();
+    let unread = source.and_then(|source| unread(String::new(), source));
+    unread.into_iter().collect()
 }
 
-/// Which arguments for an enrolment do not parse (T-058).
-pub(super) fn of_an_enrolment(spec: &Value, _stored: Option<&Value>) -> Vec<Flaw> {
-    let arguments = enrolment_arguments(spec);
-    arguments.filter_map(Argument::unread).collect()
+/// Which arguments for a session bound to a role do not parse (T-055).
+pub(super) fn of_a_role(role: &Value, _stored: Option<&Value>) -> Vec<Flaw> {
+    let arguments = session_arguments(role, ".session.args".to_owned());
+    let unread = arguments.filter_map(|argument| unread(argument.field, argument.source));
+    unread.collect()
 }
 
 /// Which arguments of a class name what they are not given: they fail whenever they run.
 pub(super) fn beyond_what_is_given(spec: &Value, _stored: Option<&Value>) -> Vec<Flaw> {
-    let arguments = session_arguments(spec).chain(enrolment_arguments(spec));
-    let beyond = arguments.filter(Argument::names_what_is_not_given);
+    let roles = list(json_path::at(spec, "connections")).enumerate();
+    let of_sessions = roles.flat_map(|(index, role)| {
+        let field = format!(".connections[{index}].session.args");
+        session_arguments(role, field)
+    });
+    let of_enrolments = arguments(
+        json_path::at(spec, "enrolment.args"),
+        ".enrolment.args".to_owned(),
+        OF_AN_ENROLMENT,
+    );
+    let beyond = of_sessions
+        .chain(of_enrolments)
+        .filter(Argument::names_what_is_not_given);
     beyond
         .map(|argument| Flaw {
             field: argument.field,
@@ -59,10 +72,6 @@ pub(super) fn beyond_what_is_given(spec: &Value, _stored: Option<&Value>) -> Vec
 }
 
 impl Argument<'_> {
-    fn unread(self) -> Option<Flaw> {
-        unread(self.field, self.source)
-    }
-
     fn names_what_is_not_given(&self) -> bool {
         let template = Template::parse(self.source).ok();
         template.is_some_and(|template| {
@@ -80,21 +89,9 @@ fn unread(field: String, source: &str) -> Option<Flaw> {
     })
 }
 
-fn session_arguments(spec: &Value) -> impl Iterator<Item = Argument<'_>> {
-    let roles = list(json_path::at(spec, "connections")).enumerate();
-    roles.flat_map(|(index, role)| {
-        let field = format!(".connections[{index}].session.args");
-        arguments(json_path::at(role, "session.args"), field, OF_A_SESSION)
-    })
-}
-
-fn enrolment_arguments(spec: &Value) -> impl Iterator<Item = Argument<'_>> {
-    let field = ".enrolment.args".to_owned();
-    arguments(
-        json_path::at(spec, "enrolment.args"),
-        field,
-        OF_AN_ENROLMENT,
-    )
+/// The arguments for a session bound to `role`; they stand at `field`.
+fn session_arguments(role: &Value, field: String) -> impl Iterator<Item = Argument<'_>> {
+    arguments(json_path::at(role, "session.args"), field, OF_A_SESSION)
 }
 
 fn arguments<'v>(
