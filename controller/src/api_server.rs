@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::DynamicObject;
 use kube::{Client, Config};
 use sandgate_shared::names;
@@ -86,6 +88,57 @@ impl ApiServer {
         let params = post_params(false);
         self.call(Verb::Create, kind, None, api.create(&params, object))
             .await
+    }
+
+    /// POST with `dryRun=All`: what would stand after [`Self::create`].
+    pub async fn would_create(
+        &self,
+        kind: Kind,
+        namespace: Option<&str>,
+        object: &DynamicObject,
+    ) -> Result<DynamicObject, CallError> {
+        let api = self.objects(kind, namespace);
+        let params = post_params(true);
+        self.call(Verb::DryRun, kind, None, api.create(&params, object))
+            .await
+    }
+
+    /// All objects of a kind that a label selector selects, of whatever namespace.
+    pub async fn list(
+        &self,
+        kind: Kind,
+        labels: Option<&str>,
+    ) -> Result<Vec<DynamicObject>, CallError> {
+        let api = self.objects(kind, None);
+        let params = ListParams {
+            label_selector: labels.map(str::to_owned),
+            ..ListParams::default()
+        };
+        let limited = tokio::time::timeout(self.limit, api.list(&params)).await;
+        self.judge(Verb::List, kind, limited, |_| Outcome::Done)
+            .map(|list| list.items)
+    }
+
+    /// A token of a ServiceAccount, good for `lifetime`, which the API server makes at least ten
+    /// minutes.
+    pub async fn token(
+        &self,
+        namespace: &str,
+        account: &str,
+        lifetime: Duration,
+    ) -> Result<TokenRequest, CallError> {
+        let api: Api<ServiceAccount> = Api::namespaced(self.client.clone(), namespace);
+        let request = TokenRequest {
+            spec: TokenRequestSpec {
+                expiration_seconds: i64::try_from(lifetime.as_secs()).ok(),
+                ..TokenRequestSpec::default()
+            },
+            ..TokenRequest::default()
+        };
+        let params = PostParams::default();
+        let asked = api.create_token_request(account, &params, &request);
+        let limited = tokio::time::timeout(self.limit, asked).await;
+        self.judge(Verb::Create, Kind::TokenRequest, limited, |_| Outcome::Done)
     }
 
     /// PUT. `object` carries the uid and resourceVersion it was decided upon.

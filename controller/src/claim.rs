@@ -10,6 +10,7 @@ use sandgate_shared::api::{ClaimPhase, SandboxClaim, SandboxClaimStatus};
 use crate::api_server::ApiServer;
 use crate::cause::Chain;
 use crate::metrics::{Metrics, Reconciled};
+use crate::provenance::Provenance;
 use crate::queue::Next;
 use crate::watch::{Key, Subject, Watches};
 
@@ -72,14 +73,14 @@ impl Reconciler {
     /// leader did is in the claims' status.
     pub fn new(
         api: &ApiServer,
-        watches: &Arc<Watches>,
+        (watches, provenance): (&Arc<Watches>, &Provenance),
         settings: Settings,
         metrics: &Metrics,
         instance: &str,
     ) -> Self {
         Self {
             watches: Arc::clone(watches),
-            gather: Gather::new(api.clone(), Arc::clone(watches)),
+            gather: Gather::new(api.clone(), Arc::clone(watches), provenance.clone()),
             apply: Apply::new(api.clone(), Arc::clone(watches), metrics.clone()),
             report: Report::new(api.clone(), Arc::clone(watches), instance),
             memories: Memories::default(),
@@ -125,7 +126,7 @@ impl Reconciler {
         observed.memory = self.memories.recall(claim, &observed.claim);
         let now = Timestamp::now();
         let mut plan = plan::plan(&observed, &self.settings, now);
-        if matches!(plan.verdict, Verdict::Fail(_)) || plan.makes_again() {
+        if plan.is_final() || plan.makes_again() {
             let confirmed = self
                 .gather
                 .confirmed(observed)
@@ -178,8 +179,10 @@ impl Reconciler {
         if self.apply.delete(plan).await == Deleted::Unfinished {
             return Err(ReconcileError::Unfinished);
         }
-        // A claim that has just failed is looked at once more: now its objects go (C-035).
-        if wrote == Some(ClaimPhase::Failed) && stood != wrote {
+        // A claim that has just failed is looked at once more: now its objects go (C-035). One that was
+        // just verified gets its objects now that the record stands.
+        let failed = wrote == Some(ClaimPhase::Failed) && stood != wrote;
+        if failed || plan.verdict == Verdict::Verify {
             return Ok(Pass::Again);
         }
         Ok(Pass::Done(decision.requeue))

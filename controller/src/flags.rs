@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Parser};
 use ipnet::IpNet;
+use sandgate_shared::render::Installation;
 
 use crate::claim::plan::{DnsTarget, Settings};
 
@@ -51,6 +52,16 @@ pub struct Flags {
     /// How long a silent leader keeps the Lease, in whole seconds such as 15s.
     #[arg(long, env = "SANDGATE_LEASE_DURATION", default_value = "15s", value_parser = seconds)]
     pub lease_duration: Duration,
+    /// How long after the admission policy came into force a claim must have been created to count as
+    /// the operator's own, in whole seconds such as 60s.
+    #[arg(
+        long,
+        env = "SANDGATE_CLAIM_POLICY_GRACE",
+        default_value = "60s",
+        value_parser = seconds,
+        value_name = "DURATION"
+    )]
+    pub claim_policy_grace: Duration,
     /// Label key on an AgentRuntime's pods whose value is the runtime's name.
     #[arg(
         long,
@@ -129,10 +140,18 @@ pub struct Flags {
 impl Flags {
     /// The username that the API server knows the operator by.
     pub fn operator_username(&self) -> String {
-        format!(
-            "system:serviceaccount:{}:{}",
-            self.namespace, self.service_account
-        )
+        self.installation().identity().username
+    }
+
+    /// What the chart installed. How the webhook is reached is of no matter to the controller.
+    pub fn installation(&self) -> Installation {
+        Installation {
+            release: self.release.clone(),
+            namespace: self.namespace.clone(),
+            service_account: self.service_account.clone(),
+            require_pod_bound_token: self.require_pod_bound_token,
+            ..Installation::default()
+        }
     }
 
     /// Name of the Lease.
@@ -153,6 +172,7 @@ impl Flags {
             },
             judges_before_translation: self.judges_before_translation,
             operator_username: self.operator_username(),
+            claim_policy_grace: self.claim_policy_grace,
         }
     }
 }

@@ -39,6 +39,14 @@ pub enum Kind {
     MutatingWebhookConfiguration,
     /// Whose `caBundle` is ours.
     ValidatingWebhookConfiguration,
+    /// What keeps claims from everyone but the operator.
+    ValidatingAdmissionPolicy,
+    /// What puts it in force.
+    ValidatingAdmissionPolicyBinding,
+    /// Where its first refusal is recorded.
+    ConfigMap,
+    /// What the probe shows who it is by.
+    TokenRequest,
 }
 
 impl Kind {
@@ -61,6 +69,10 @@ impl Kind {
             Self::Event => "Event",
             Self::MutatingWebhookConfiguration => "MutatingWebhookConfiguration",
             Self::ValidatingWebhookConfiguration => "ValidatingWebhookConfiguration",
+            Self::ValidatingAdmissionPolicy => "ValidatingAdmissionPolicy",
+            Self::ValidatingAdmissionPolicyBinding => "ValidatingAdmissionPolicyBinding",
+            Self::ConfigMap => "ConfigMap",
+            Self::TokenRequest => "TokenRequest",
         }
     }
 
@@ -91,6 +103,18 @@ impl Kind {
                 "v1",
                 "validatingwebhookconfigurations",
             ),
+            Self::ValidatingAdmissionPolicy => (
+                "admissionregistration.k8s.io",
+                "v1",
+                "validatingadmissionpolicies",
+            ),
+            Self::ValidatingAdmissionPolicyBinding => (
+                "admissionregistration.k8s.io",
+                "v1",
+                "validatingadmissionpolicybindings",
+            ),
+            Self::ConfigMap => ("", "v1", "configmaps"),
+            Self::TokenRequest => ("authentication.k8s.io", "v1", "tokenrequests"),
         }
     }
 

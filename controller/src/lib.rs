@@ -4,6 +4,7 @@
 //!   watch ──claims──▶ queue ──▶ workers (of the leader) ──▶ claim: gather → plan → apply → report
 //!     └─▶ index ───────────────────────────────────────────────┘ (reads)
 //!   leader: the Lease            certificates: Secret, caBundle, files for the webhook
+//!   provenance: is the admission policy in force, and since when
 //!   health: /livez /readyz /metrics
 //! ```
 //!
@@ -20,6 +21,7 @@ pub mod identity;
 pub mod kind;
 pub mod leader;
 pub mod metrics;
+pub mod provenance;
 pub mod queue;
 pub mod run;
 pub mod watch;

@@ -20,11 +20,13 @@ use crate::kind::Kind;
 pub enum Verb {
     /// GET of one object.
     Get,
+    /// GET of all objects of a kind.
+    List,
     /// POST.
     Create,
     /// PUT.
     Update,
-    /// PUT with `dryRun=All`: writes nothing.
+    /// PUT or POST with `dryRun=All`: writes nothing.
     DryRun,
     /// PATCH.
     Patch,
@@ -69,7 +71,7 @@ macro_rules! label_value {
     };
 }
 label_value!(Verb {
-    Get => "get", Create => "create", Update => "update", DryRun => "dry_run",
+    Get => "get", List => "list", Create => "create", Update => "update", DryRun => "dry_run",
     Patch => "patch", Delete => "delete",
 });
 label_value!(Outcome {
@@ -109,6 +111,7 @@ pub struct Metrics {
     claims: Gauge,
     queued: Gauge,
     leaf_expiry: Gauge<f64, AtomicU64>,
+    first_refusal: Gauge,
     tls_failures: Counter,
 }
 
@@ -130,6 +133,7 @@ impl Metrics {
             claims: Gauge::default(),
             queued: Gauge::default(),
             leaf_expiry: Gauge::default(),
+            first_refusal: Gauge::default(),
             tls_failures: Counter::default(),
         };
         let registry = registry.sub_registry_with_prefix("sandgate_controller");
@@ -180,6 +184,12 @@ impl Metrics {
             "When the leaf handed to the webhook expires, since the epoch",
             Unit::Seconds,
             metrics.leaf_expiry.clone(),
+        );
+        registry.register_with_unit(
+            "policy_first_refusal",
+            "From the admission policy's creation to the record of its first refusal",
+            Unit::Seconds,
+            metrics.first_refusal.clone(),
         );
         registry.register(
             "certificate_failures",
@@ -245,6 +255,11 @@ impl Metrics {
     /// Notes when the leaf handed to the webhook expires, in time since the epoch.
     pub fn leaf_expires(&self, since_epoch: Duration) {
         self.leaf_expiry.set(since_epoch.as_secs_f64());
+    }
+
+    /// Notes how many seconds after its creation the admission policy was first known to refuse.
+    pub fn policy_refused_after(&self, seconds: i64) {
+        self.first_refusal.set(seconds);
     }
 
     /// Counts a failed round of the certificate loop.

@@ -19,6 +19,7 @@ use crate::flags::Flags;
 use crate::health;
 use crate::leader::{Elector, Leadership, Timing};
 use crate::metrics::Metrics;
+use crate::provenance::{Provenance, Prover};
 use crate::watch::{Watches, follow_all};
 use crate::{identity, workers};
 
@@ -54,7 +55,7 @@ pub async fn run(flags: Flags, shutdown: CancellationToken) -> Result<(), RunErr
     // First: a port that is taken is found out before anything else starts.
     let listener = sandgate_listener::bind(flags.health_listen).map_err(RunError::Health)?;
     let config = config(flags.kubeconfig.as_deref()).await?;
-    let client = api_server::client(config).map_err(RunError::Client)?;
+    let client = api_server::client(config.clone()).map_err(RunError::Client)?;
     let api = ApiServer::new(client, metrics.clone());
 
     let watches = Arc::new(Watches::default());
@@ -81,6 +82,16 @@ pub async fn run(flags: Flags, shutdown: CancellationToken) -> Result<(), RunErr
         flags.tls_dir.clone(),
     );
     parts.spawn(certificates.run(elector.leadership()));
+    let provenance = Provenance::new(&flags.installation());
+    let prover = Prover::new(
+        &api,
+        &metrics,
+        &provenance,
+        &watches,
+        &config,
+        (&flags.release, &flags.namespace),
+    );
+    parts.spawn(prover.run(elector.leadership()));
     identity::check(
         &api,
         &flags.operator_username(),
@@ -89,8 +100,10 @@ pub async fn run(flags: Flags, shutdown: CancellationToken) -> Result<(), RunErr
     .await;
 
     let leadership = elector.leadership();
-    let reconciler =
-        || Reconciler::new(&api, &watches, flags.settings(), &metrics, &flags.identity);
+    let reconciler = || {
+        let parts = (&watches, &provenance);
+        Reconciler::new(&api, parts, flags.settings(), &metrics, &flags.identity)
+    };
     let ended = tokio::select! {
         // Returns when told to stop, its last term over.
         () = elector.run(&shutdown) => Ok(()),

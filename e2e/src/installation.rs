@@ -175,6 +175,16 @@ impl Installation {
         plane: &ControlPlane,
         pod: &str,
     ) -> Result<Controller, InstallationError> {
+        self.another_controller_with(plane, pod, &[]).await
+    }
+
+    /// The same, with further arguments of its own.
+    pub async fn another_controller_with(
+        &self,
+        plane: &ControlPlane,
+        pod: &str,
+        more: &[&str],
+    ) -> Result<Controller, InstallationError> {
         let folder = plane.folder();
         let tls_folder = folder.join(format!("{pod}.tls"));
         folders::make(&tls_folder)?;
@@ -197,6 +207,7 @@ impl Installation {
             format!("--kubeconfig={}", kubeconfig.display()),
         ];
         arguments.extend(self.options.controller_arguments.iter().cloned());
+        arguments.extend(more.iter().map(|&argument| argument.to_owned()));
         let program = Program::new(&self.own()?.controller, arguments);
         let log = folder.join(format!("{pod}.log"));
         let service = Service::start_new(pod, program, &log, health)?;

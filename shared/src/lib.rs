@@ -6,6 +6,9 @@
 //!                        └──── deploy/ ◀─────┴──▶ Rulebook::judge (the webhook)
 //! ```
 //!
+//! `trust` says whether policy and binding are in force as rendered, and since when; what that means for
+//! a claim.
+//!
 //! `names` and `reason` hold every label, object name and reason string once; `api` holds one custom
 //! resource a file; `rules` is the one table that the CRDs, the policy and the webhook come from.
 
@@ -19,3 +22,4 @@ pub mod reason;
 pub mod render;
 pub mod rules;
 pub mod template;
+pub mod trust;

@@ -1,5 +1,9 @@
 //! Every label, annotation, field manager and object name that Sandgate writes, in one registry.
-//! Data only.
+//! Pure.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
 
 /// API group of all four kinds (T-001).
 pub const GROUP: &str = "omnia.altairalabs.ai";
@@ -25,6 +29,13 @@ pub const LABEL_MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// Value of [`LABEL_MANAGED_BY`].
 pub const MANAGED_BY: &str = "sandgate";
 
+/// Standard label: which installation an object belongs to.
+pub const LABEL_INSTANCE: &str = "app.kubernetes.io/instance";
+/// Standard label: what part of an installation an object is.
+pub const LABEL_PART: &str = "app.kubernetes.io/component";
+/// Value of [`LABEL_PART`] on the admission policy and its binding.
+pub const PART_CLAIM_POLICY: &str = "claim-policy";
+
 /// Annotation: hash of the intent an object was written from; a different one is an update of ours,
 /// not a stranger's edit (O-040).
 pub const ANNOTATION_INTENT: &str = "omnia.altairalabs.ai/intent-hash";
@@ -44,9 +55,37 @@ pub fn sandbox(claim: &str) -> String {
     format!("{claim}-sandbox")
 }
 
+/// The end of a name that changes with `text`: 10 hex digits.
+pub fn short_hash(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().take(5).fold(String::new(), |mut hash, byte| {
+        let _ = write!(hash, "{byte:02x}");
+        hash
+    })
+}
+
 /// Name of the admission policy and its binding: `<release>-sandbox-claim-<hash>` (P-001).
 pub fn policy(release: &str, hash: &str) -> String {
     format!("{release}-sandbox-claim-{hash}")
+}
+
+/// Name of the ServiceAccount that proves the policy is in force by being refused (P-029).
+pub fn probe(release: &str) -> String {
+    format!("{release}-probe")
+}
+
+/// Username of [`probe`] in the operator's namespace.
+pub fn probe_username(release: &str, namespace: &str) -> String {
+    format!("system:serviceaccount:{namespace}:{}", probe(release))
+}
+
+/// Name of the claim that the probe asks for and never gets.
+pub const PROBE_CLAIM: &str = "sandgate-provenance-probe";
+
+/// Name of the `ConfigMap` that records the policy's first refusal (P-029). `hash` is that of the UIDs
+/// of policy and binding.
+pub fn proof(release: &str, hash: &str) -> String {
+    format!("{release}-proof-{hash}")
 }
 
 /// Name of both webhook configurations. `zz-` makes ours the last mutator to run (W-030).

@@ -8,6 +8,8 @@ pub mod condition {
     pub const BOUND: &str = "Bound";
     /// A stranger changed one of the claim's objects; it was healed (O-040).
     pub const SANDBOX_MODIFIED: &str = "SandboxModified";
+    /// True once the operator is proved to have written the claim; never removed (P-015, P-017).
+    pub const PROVENANCE_VERIFIED: &str = "ProvenanceVerified";
     /// Bad when true: the claim is final and will not become ready; what kstatus reads as failed
     /// (C-033).
     pub const STALLED: &str = "Stalled";
@@ -62,6 +64,20 @@ pub const NAME_CONFLICT: &str = "NameConflict";
 pub const OPERATOR_FORBIDDEN: &str = "OperatorForbidden";
 /// The claim needs proof that the operator wrote it, and none is recorded (P-029).
 pub const PROVENANCE_UNPROVEN: &str = "ProvenanceUnproven";
+/// What the condition `ProvenanceVerified` says of a claim that nobody but the operator can have
+/// written (P-015).
+pub const WRITTEN_BY_OPERATOR: &str = "WrittenByOperator";
+/// Nothing can prove any more that the operator wrote a claim with a configured or session mount
+/// (P-020).
+pub const MOUNT_NOT_GRANTED: &str = "MountNotGranted";
+/// The same of a claim that binds a Connection (P-021).
+pub const CONNECTIONS_NOT_GRANTED: &str = "ConnectionsNotGranted";
+/// The same of a claim that names a `targetPath` (P-022).
+pub const TARGET_PATH_NOT_GRANTED: &str = "TargetPathNotGranted";
+/// The same of an enrolment (P-023).
+pub const ENROLMENT_NOT_GRANTED: &str = "EnrolmentNotGranted";
+/// The claim asks for something that this version does not build yet (C-036).
+pub const PART_NOT_BUILT: &str = "PartNotBuilt";
 /// The class asks for no workspace, the claim mounts one (C-005).
 pub const WORKSPACE_NOT_SUPPORTED: &str = "WorkspaceNotSupported";
 /// The class does not list the role the claim mounts (M-015, Q35).

@@ -45,6 +45,16 @@ impl CallError {
             .is_some_and(|status| status.is_not_found() && named(status))
     }
 
+    /// Whether the API server does not serve the kind at all, asked for an object of it.
+    pub fn is_not_served(&self) -> bool {
+        let unnamed = |status: &Status| {
+            let details = status.details.as_ref();
+            details.is_none_or(|details| details.name.is_empty())
+        };
+        self.refusal()
+            .is_some_and(|status| status.is_not_found() && unnamed(status))
+    }
+
     /// Whether somebody else's write came first, or a precondition does not hold.
     pub fn is_conflict(&self) -> bool {
         self.refusal().is_some_and(Status::is_conflict)

@@ -11,8 +11,10 @@ use sandgate_shared::names;
 use serde::de::DeserializeOwned;
 
 use super::observed::{Guarded, LiveObject, Lookup, ObjectKind, Observed};
+use super::plan;
 use crate::api_server::{ApiServer, CallError, Place};
 use crate::kind::Kind;
+use crate::provenance::Provenance;
 use crate::watch::{Key, Watches};
 
 /// What stands could not be read.
@@ -47,17 +49,26 @@ pub enum GatherError {
 pub struct Gather {
     api: ApiServer,
     watches: Arc<Watches>,
+    provenance: Provenance,
 }
 
 impl Gather {
     /// A reader.
-    pub fn new(api: ApiServer, watches: Arc<Watches>) -> Self {
-        Self { api, watches }
+    pub fn new(api: ApiServer, watches: Arc<Watches>, provenance: Provenance) -> Self {
+        Self {
+            api,
+            watches,
+            provenance,
+        }
     }
 
     /// What the watches know of a claim; `None` if they know no such claim.
     pub fn known(&self, claim: &Key) -> Option<Observed> {
-        self.watches.index.observed(claim)
+        let observed = self.watches.index.observed(claim)?;
+        Some(Observed {
+            trust: self.provenance.trust(),
+            ..observed
+        })
     }
 
     /// What the watches know of a namespace's baseline; `None` if nothing there needs one.
@@ -66,8 +77,8 @@ impl Gather {
     }
 
     /// What is known of a claim, with the claim and everything that can end it read anew: a watch can
-    /// be a moment behind, a claim that fails is not taken up again (C-028), and nothing is made for
-    /// one that is leaving (O-002). `None` if the claim is gone.
+    /// be a moment behind, a claim that fails is not taken up again (C-028), one that is verified once
+    /// stays so (P-017), and nothing is made for one that is leaving (O-002). `None` if the claim is gone.
     pub async fn confirmed(&self, known: Observed) -> Result<Option<Observed>, GatherError> {
         let key = Key::of(&known.claim.metadata);
         let place = Place::namespaced(Kind::SandboxClaim, &key.namespace, &key.name);
@@ -88,6 +99,9 @@ impl Gather {
             }
         };
         observed.class = self.class(&observed).await?;
+        if plan::awaits_proof(&observed.claim) {
+            observed.trust = self.provenance.confirmed(&self.api).await;
+        }
         observed.policy = self.live(&key, ObjectKind::NetworkPolicy).await?;
         observed.service = self.live(&key, ObjectKind::Service).await?;
         observed.deployment = self.live(&key, ObjectKind::Deployment).await?;

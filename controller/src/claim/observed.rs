@@ -13,6 +13,7 @@ use std::net::IpAddr;
 
 use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::api::{SandboxClaim, SandboxClassSpec, outside::AgentRuntimeSpec};
+use sandgate_shared::trust::Trust;
 
 pub use memory::{AppliedRecord, HeldBack, Memory, PastHeal, PastRefusal};
 pub(super) use read::NEVER_STARTED;
@@ -44,6 +45,8 @@ pub struct Observed {
     pub replica_sets: Vec<ObservedReplicaSet>,
     /// Pods labelled with the claim's UID, terminating ones too.
     pub pods: Vec<ObservedPod>,
+    /// What is known of the admission policy that keeps claims from everyone but the operator.
+    pub trust: Trust,
     /// What this process remembers of the claim; after a restart [`Memory::recall`].
     pub memory: Memory,
 }

@@ -49,6 +49,7 @@ use super::observed::{ObjectKind, Observed};
 
 pub use baseline::{baseline, baseline_intent, guard};
 pub use digest::digest;
+pub use gate::awaits_proof;
 pub use heal::DryRun;
 pub use network_policy::allowed_services;
 pub use refusal::{Refusal, RefusalClass, refusal_pause};
@@ -80,6 +81,9 @@ pub enum Verdict {
     Over,
     /// The claim waits and has no object.
     Wait(Finding),
+    /// The operator is proved to have written the claim: that is recorded, and nothing else is done
+    /// before it is (P-015).
+    Verify,
     /// The claim fails now. Its objects are removed once the status says so.
     Fail(Finding),
     /// The claim's objects stand or are being made.
@@ -271,9 +275,10 @@ pub struct EventDraft {
 
 /// Decides what the claim needs.
 pub fn plan(observed: &Observed, settings: &Settings, now: Timestamp) -> Plan {
-    match gate::judge(observed) {
+    match gate::judge(observed, settings) {
         gate::Gate::LeaveAlone => Plan::nothing(Verdict::LeaveAlone),
         gate::Gate::Over => objects::clean_up(observed),
+        gate::Gate::Verify => Plan::nothing(Verdict::Verify),
         gate::Gate::Wait(finding) => Plan::nothing(Verdict::Wait(finding)),
         gate::Gate::Fail(finding) => Plan::nothing(Verdict::Fail(finding)),
         gate::Gate::Build => objects::build(observed, settings, now),
@@ -281,6 +286,11 @@ pub fn plan(observed: &Observed, settings: &Settings, now: Timestamp) -> Plan {
 }
 
 impl Plan {
+    /// Whether it decides what is never decided again.
+    pub fn is_final(&self) -> bool {
+        matches!(self.verdict, Verdict::Fail(_) | Verdict::Verify)
+    }
+
     /// Whether it makes an object anew that we had made before. The claim may be what took it away:
     /// garbage collection and the watch of claims are not in step.
     pub fn makes_again(&self) -> bool {

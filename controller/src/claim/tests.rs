@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use kube::core::DynamicObject;
 use sandgate_shared::names;
+use sandgate_shared::render::Installation;
 use serde_json::{Value, json};
 
 use super::plan::Settings;
 use super::{Reconciler, Watches};
 use crate::api_server::fake::{Fake, Fault};
 use crate::kind::Kind;
+use crate::provenance::Provenance;
 use crate::queue::Next;
 use crate::watch::{Key, Source, Subject};
 
@@ -50,7 +52,9 @@ impl World {
     fn started_on(server: Fake) -> Self {
         let (api, metrics) = server.connect();
         let watches = Arc::new(Watches::default());
-        let reconciler = Reconciler::new(&api, &watches, Settings::default(), &metrics, "pod-1");
+        let provenance = Provenance::new(&Installation::default());
+        let parts = (&watches, &provenance);
+        let reconciler = Reconciler::new(&api, parts, Settings::default(), &metrics, "pod-1");
         let world = Self {
             server,
             watches,

@@ -91,7 +91,7 @@ impl Index {
         Ok(())
     }
 
-    /// Everything that stands for a claim, its memory left empty. `None` if there is no such claim.
+    /// Everything that stands for a claim, trust and memory left empty. `None` if there is no such claim.
     pub fn observed(&self, claim: &Key) -> Option<Observed> {
         self.lock().observed(claim)
     }
@@ -110,6 +110,11 @@ impl Index {
     /// The claims of a namespace.
     pub fn claims_in(&self, namespace: &str) -> BTreeSet<Key> {
         self.lock().claims_in(namespace)
+    }
+
+    /// Claims that wait for proof that the operator wrote them.
+    pub fn awaiting_proof(&self) -> BTreeSet<Key> {
+        self.lock().awaiting_proof()
     }
 
     /// How many claims there are.

@@ -43,6 +43,10 @@ fn the_chart_is_of_the_version_that_is_built() {
     json!({"network": {"dns": {"podLabel": "kube-dns"}}}),
     "'/network/dns/podLabel': 'kube-dns'"
 )]
+#[case::a_grace_without_a_unit(
+    json!({"operator": {"sandboxAPI": {"claimPolicyGrace": "60"}}}),
+    "'/operator/sandboxAPI/claimPolicyGrace': '60'"
+)]
 #[case::root(json!({"runAsUser": 0}), "'/runAsUser': minimum: got 0, want 1")]
 #[case::a_short_digest(json!({"image": {"digest": "sha256:12"}}), "'/image/digest'")]
 #[case::a_label_that_is_no_text(json!({"labels": {"tier": 1}}), "'/labels/tier': got number")]

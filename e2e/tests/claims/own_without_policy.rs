@@ -6,11 +6,11 @@ use serde_json::json;
 
 use crate::audit;
 use crate::manifests::{self, claim_with};
-use crate::scene::Scene;
+use crate::scene::{Scene, ready};
 
-// Proves: P-024
+// Proves: P-024, P-022
 #[tokio::test]
-async fn without_the_policy_scratch_claims_bind_and_those_that_need_proof_wait() -> Outcome {
+async fn without_the_policy_scratch_claims_bind_and_those_that_need_proof_fail() -> Outcome {
     let mut options = Options::default();
     options.control_plane.policy_api = false;
     let cluster = Cluster::own(options).await?;
@@ -30,7 +30,12 @@ async fn without_the_policy_scratch_claims_bind_and_those_that_need_proof_wait()
     let refused = scene.user().rejects(&claim).await?;
     assert_eq!(refused.code, 403);
     scene.operator().await?.accepts(&claim).await?;
-    scene.pending("proof", "ProvenanceUnproven").await?;
+    let failed = scene.failed("proof", "TargetPathNotGranted").await?;
+    let why = ready(&failed).1;
+    assert!(
+        why.contains("does not serve ValidatingAdmissionPolicy"),
+        "{why}"
+    );
     scene.bound("scratch").await?;
     scene
         .user()

@@ -1,6 +1,6 @@
 //! What an installation is called and how its webhook is reached. Data only.
 
-use crate::rules::OperatorIdentity;
+use crate::{names, rules::OperatorIdentity};
 
 /// The names that manifests carry.
 #[derive(Clone, Debug)]
@@ -58,12 +58,17 @@ impl Installation {
         }
     }
 
+    /// The ServiceAccount whose refused dry runs prove the policy (P-029), as admission sees it.
+    pub fn probe_username(&self) -> String {
+        names::probe_username(&self.release, &self.namespace)
+    }
+
     /// Labels of every object of this installation.
     pub(super) fn labels(&self, component: &str) -> serde_json::Value {
         serde_json::json!({
             "app.kubernetes.io/name": "sandgate",
-            "app.kubernetes.io/instance": self.release,
-            "app.kubernetes.io/component": component,
+            names::LABEL_INSTANCE: self.release,
+            names::LABEL_PART: component,
         })
     }
 }

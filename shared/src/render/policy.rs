@@ -1,13 +1,10 @@
 //! The `ValidatingAdmissionPolicy` and its binding, from the rows about who asks. Pure.
 
-use std::fmt::Write as _;
-
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::installation::{Installation, operator_expression};
 use crate::{
-    names,
+    names::{self, short_hash},
     rules::{Layer, Moment, OperatorIdentity, Row, table},
 };
 
@@ -19,17 +16,8 @@ const ANYBODY: &str = "system:serviceaccount:namespace:name";
 /// changed rules arrive as a new object and «never edited since creation» stays true across upgrades
 ///
 pub fn admission_policy(installation: &Installation) -> [Value; 2] {
-    let rules = spec(&OperatorIdentity {
-        username: ANYBODY.to_owned(),
-        ..installation.identity()
-    });
-    let digest = Sha256::digest(rules.to_string().as_bytes());
-    let hash = digest.iter().take(5).fold(String::new(), |mut hash, byte| {
-        let _ = write!(hash, "{byte:02x}");
-        hash
-    });
-    let name = names::policy(&installation.release, &hash);
-    let metadata = json!({"name": name, "labels": installation.labels("claim-policy")});
+    let name = admission_policy_name(installation);
+    let metadata = json!({"name": name, "labels": installation.labels(names::PART_CLAIM_POLICY)});
     let policy = json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicy",
@@ -43,6 +31,15 @@ pub fn admission_policy(installation: &Installation) -> [Value; 2] {
         "spec": {"policyName": name, "validationActions": ["Deny"]},
     });
     [policy, binding]
+}
+
+/// Name of policy and binding: the same for every installation with the same rules and release.
+fn admission_policy_name(installation: &Installation) -> String {
+    let rules = spec(&OperatorIdentity {
+        username: ANYBODY.to_owned(),
+        ..installation.identity()
+    });
+    names::policy(&installation.release, &short_hash(&rules.to_string()))
 }
 
 /// The policy's rules about this operator.

@@ -6,10 +6,6 @@ use serde_json::{Value, json};
 use super::installation::Installation;
 use crate::names;
 
-/// ServiceAccount that proves the policy is in force by being refused (P-029). It holds nothing but
-/// `create` on claims in the operator's own namespace.
-const PROBE: &str = "probe";
-
 /// The namespace of the operator, where no installer makes it.
 pub fn namespace(installation: &Installation) -> Value {
     json!({
@@ -23,7 +19,7 @@ pub fn namespace(installation: &Installation) -> Value {
 pub fn rbac(installation: &Installation) -> Vec<Value> {
     let release = &installation.release;
     let namespace = &installation.namespace;
-    let probe = format!("{release}-{PROBE}");
+    let probe = names::probe(release);
     let configuration = names::webhook_configuration(release);
     let cluster = json!([
         rule(
@@ -66,6 +62,15 @@ pub fn rbac(installation: &Installation) -> Vec<Value> {
             &[&configuration],
             &["get", "list", "watch", "patch"],
         ),
+        // Those of another version of this release have names that nobody can know before (P-030).
+        rule(
+            &["admissionregistration.k8s.io"],
+            &[
+                "validatingadmissionpolicies",
+                "validatingadmissionpolicybindings"
+            ],
+            &["get", "list", "watch"],
+        ),
     ]);
     let own = json!([
         rule(&["coordination.k8s.io"], &["leases"], &["create"]),
@@ -82,7 +87,11 @@ pub fn rbac(installation: &Installation) -> Vec<Value> {
             &[&format!("{release}-webhook-certs")],
             &["get", "list", "watch", "update"],
         ),
+        // Records of the policy's first refusal are named after UIDs.
+        rule(&[""], &["configmaps"], &["create", "get"]),
+        named(&[""], &["serviceaccounts/token"], &[&probe], &["create"]),
     ]);
+    // The ServiceAccount that proves the policy is in force by being refused (P-029) holds nothing else.
     let create_claims = json!([rule(&[names::GROUP], &["sandboxclaims"], &["create"])]);
     let account = |name: &str| {
         json!({

@@ -22,11 +22,22 @@ pub fn webhook_configurations(installation: &Installation) -> [Value; 2] {
         // The controller can write status while its webhook is down.
         "expression": format!("!(has(request.subResource) && request.subResource == 'status') || !({operator})"),
     });
+    let unless_probe = json!({
+        "name": "unless-probe",
+        // The dry run that the policy has to refuse gets as far as the policy (P-029). The validating
+        // call refuses it like anyone's, so that nothing but the policy's own words proves it.
+        "expression": format!(
+            "!(request.operation == 'CREATE' && has(request.dryRun) && request.dryRun && has(request.userInfo.username) && request.userInfo.username == '{}' && request.resource.resource == 'sandboxclaims' && request.namespace == '{}' && request.name == '{}')",
+            installation.probe_username(),
+            installation.namespace,
+            names::PROBE_CLAIM,
+        ),
+    });
     let mutating = webhook(
         installation,
         "mutate",
         &resources,
-        std::slice::from_ref(&unless_leaving),
+        &[unless_leaving.clone(), unless_probe],
         Some("IfNeeded"),
     );
     let validating = webhook(

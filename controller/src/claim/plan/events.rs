@@ -67,7 +67,7 @@ fn find<'a>(status: &'a SandboxClaimStatus, name: &str) -> Option<&'a Condition>
 
 /// The registered reason of these letters: an Event never carries words from elsewhere.
 fn known(reason: &str) -> Option<&'static str> {
-    const ALL: [&str; 24] = [
+    const ALL: [&str; 29] = [
         reason::SANDBOX_READY,
         reason::SANDBOX_STARTING,
         reason::SANDBOX_NOT_READY,
@@ -89,6 +89,11 @@ fn known(reason: &str) -> Option<&'static str> {
         reason::NAME_CONFLICT,
         reason::OPERATOR_FORBIDDEN,
         reason::PROVENANCE_UNPROVEN,
+        reason::MOUNT_NOT_GRANTED,
+        reason::CONNECTIONS_NOT_GRANTED,
+        reason::TARGET_PATH_NOT_GRANTED,
+        reason::ENROLMENT_NOT_GRANTED,
+        reason::PART_NOT_BUILT,
         reason::WORKSPACE_NOT_SUPPORTED,
         reason::MOUNT_NOT_PERMITTED,
         reason::INVALID_CLASS,

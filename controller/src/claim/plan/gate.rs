@@ -1,15 +1,17 @@
 //! May this claim have objects at all? A named, ordered list of small checks (C-002 to C-005,
 //! C-028, C-032, C-034, C-036, P-016). Pure.
 
+use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::{
     api::{
         ClaimPhase, SandboxClaim, SandboxClaimSpec, SandboxClassSpec, sandbox_claim::MountBinding,
     },
     names,
     reason::{self, condition},
+    trust::Verdict,
 };
 
-use super::{Finding, intent::is_ours};
+use super::{Finding, Settings, intent::is_ours};
 use crate::claim::observed::{Lookup, ObjectKind, Observed};
 
 /// The answer.
@@ -20,6 +22,8 @@ pub(super) enum Gate {
     Over,
     /// Not yet.
     Wait(Finding),
+    /// The operator wrote it: to be recorded first.
+    Verify,
     /// Never.
     Fail(Finding),
     /// Yes.
@@ -28,7 +32,7 @@ pub(super) enum Gate {
 
 /// Judges the claim. What depends on class and runtime ends a claim only before its first bind
 /// (C-034): an administrator's later edit never takes a running sandbox away.
-pub(super) fn judge(observed: &Observed) -> Gate {
+pub(super) fn judge(observed: &Observed, settings: &Settings) -> Gate {
     let claim = &observed.claim;
     let going = claim.metadata.deletion_timestamp.is_some() || observed.namespace_terminating;
     if going || claim.metadata.uid.is_none() {
@@ -38,13 +42,11 @@ pub(super) fn judge(observed: &Observed) -> Gate {
     if matches!(phase, Some(ClaimPhase::Failed | ClaimPhase::Completed)) {
         return Gate::Over;
     }
-    if let Some(why) = needs_proof(&claim.spec) {
-        return Gate::Wait(Finding {
-            reason: reason::PROVENANCE_UNPROVEN,
-            message: format!(
-                "the claim {why}, which only the operator may write, and nothing proves that it wrote this claim; a claim without it needs no proof"
-            ),
-        });
+    if let Some(unproven) = provenance(observed, settings) {
+        return unproven;
+    }
+    if let Some(finding) = not_built(&claim.spec) {
+        return Gate::Wait(finding);
     }
     let before_bind = !ever_bound(claim);
     let checks = [
@@ -60,6 +62,10 @@ pub(super) fn judge(observed: &Observed) -> Gate {
 
 /// Whether the claim was bound once; remembered in a condition that is never removed (Q14).
 pub(super) fn ever_bound(claim: &SandboxClaim) -> bool {
+    holds(claim, condition::BOUND)
+}
+
+fn holds(claim: &SandboxClaim, name: &str) -> bool {
     let conditions = claim
         .status
         .as_ref()
@@ -67,7 +73,44 @@ pub(super) fn ever_bound(claim: &SandboxClaim) -> bool {
     conditions
         .unwrap_or_default()
         .iter()
-        .any(|found| found.type_ == condition::BOUND && found.status == "True")
+        .any(|found| found.type_ == name && found.status == "True")
+}
+
+/// Whether the claim holds something that only the operator may write, it is not recorded that the
+/// operator did, and that can still be found out. A claim that was bound once keeps running (P-017).
+pub fn awaits_proof(claim: &SandboxClaim) -> bool {
+    let phase = claim.status.as_ref().and_then(|status| status.phase);
+    let over = matches!(phase, Some(ClaimPhase::Failed | ClaimPhase::Completed));
+    !over
+        && !holds(claim, condition::PROVENANCE_VERIFIED)
+        && !ever_bound(claim)
+        && Reserved::of(&claim.spec).is_some()
+}
+
+/// What the claim has to wait for or fails for as nothing says who wrote it; or that it is now known.
+fn provenance(observed: &Observed, settings: &Settings) -> Option<Gate> {
+    let claim = &observed.claim;
+    let reserved = Reserved::of(&claim.spec).filter(|_| awaits_proof(claim))?;
+    let words = reserved.words();
+    let created = claim.metadata.creation_timestamp.as_ref();
+    // The API server has given one to every claim that it stores.
+    let created = created.map_or(Timestamp::MIN, |created| created.0);
+    let verdict = observed.trust.about(created, settings.claim_policy_grace);
+    Some(match verdict {
+        Verdict::Verified => Gate::Verify,
+        Verdict::Awaited(what) => Gate::Wait(Finding {
+            reason: reason::PROVENANCE_UNPROVEN,
+            message: format!(
+                "the claim {words}, which only the operator may write, and it is not known yet that it wrote this claim: {what}"
+            ),
+        }),
+        Verdict::Unprovable(why) => Gate::Fail(Finding {
+            reason: reserved.reason(),
+            message: format!(
+                "the claim {words}, which only the operator may write, and nothing proves that it wrote this claim: {why}"
+            ),
+        }),
+    })
 }
 
 /// Whether the live object of a kind is this claim's own.
@@ -79,21 +122,67 @@ pub(super) fn owns(observed: &Observed, kind: ObjectKind) -> bool {
         .is_some_and(|live| is_ours(live, uid, known.map(|record| record.uid.as_str())))
 }
 
-/// What of the claim only the operator may write, in the order in which a refusal would name it
-/// (P-016, Q61). Role `scratch` needs no proof.
-fn needs_proof(spec: &SandboxClaimSpec) -> Option<&'static str> {
-    let mounts_more = bindings(spec).any(|binding| binding.role() != "scratch");
-    let connects = spec.connections.iter().flatten().next().is_some();
-    if spec.enrolment.is_some() {
-        Some("is an enrolment")
-    } else if mounts_more {
-        Some("mounts a directory beyond its own scratch")
-    } else if connects {
-        Some("binds a Connection")
-    } else if spec.target_path.is_some() {
-        Some("names a targetPath")
-    } else {
-        None
+/// What of a claim only the operator may write. Where there is more than one such thing, the first in
+/// this order is spoken of (P-016, Q61).
+#[derive(Clone, Copy)]
+enum Reserved {
+    Enrolment,
+    Mount,
+    Connections,
+    TargetPath,
+}
+
+impl Reserved {
+    /// Role `scratch` is nobody's to keep.
+    fn of(spec: &SandboxClaimSpec) -> Option<Self> {
+        let mounts_more = bindings(spec).any(|binding| binding.role() != "scratch");
+        let connects = spec.connections.iter().flatten().next().is_some();
+        if spec.enrolment.is_some() {
+            Some(Self::Enrolment)
+        } else if mounts_more {
+            Some(Self::Mount)
+        } else if connects {
+            Some(Self::Connections)
+        } else if spec.target_path.is_some() {
+            Some(Self::TargetPath)
+        } else {
+            None
+        }
+    }
+
+    /// The end of a sentence about the claim.
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Enrolment => "is an enrolment",
+            Self::Mount => "mounts a directory beyond its own scratch",
+            Self::Connections => "binds a Connection",
+            Self::TargetPath => "names a targetPath",
+        }
+    }
+
+    /// Why a claim with it fails (P-020 to P-023).
+    const fn reason(self) -> &'static str {
+        match self {
+            Self::Enrolment => reason::ENROLMENT_NOT_GRANTED,
+            Self::Mount => reason::MOUNT_NOT_GRANTED,
+            Self::Connections => reason::CONNECTIONS_NOT_GRANTED,
+            Self::TargetPath => reason::TARGET_PATH_NOT_GRANTED,
+        }
+    }
+}
+
+/// What this version has nothing to build from yet: a sandbox without it would not be what was asked
+/// for (C-036). A `targetPath` asks for nothing before work is promoted.
+fn not_built(spec: &SandboxClaimSpec) -> Option<Finding> {
+    match Reserved::of(spec)? {
+        Reserved::TargetPath => None,
+        reserved => Some(Finding {
+            reason: reason::PART_NOT_BUILT,
+            message: format!(
+                "the claim {}, which this version of the operator does not build yet; it waits for one that does",
+                reserved.words()
+            ),
+        }),
     }
 }
 

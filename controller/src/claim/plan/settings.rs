@@ -1,6 +1,7 @@
 //! What the installation is told by flags and a decision needs. Plain values.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use ipnet::IpNet;
 
@@ -19,6 +20,8 @@ pub struct Settings {
     /// Username of the controller itself, which tells a refusal by its own RBAC from one by
     /// admission (C-032).
     pub operator_username: String,
+    /// How long after policy, binding and proof a claim must have been created to be provable (P-013).
+    pub claim_policy_grace: Duration,
 }
 
 /// The cluster resolver: pods, and addresses that no selector matches, such as that of a
@@ -49,6 +52,7 @@ impl Default for Settings {
             judges_before_translation: false,
             operator_username: "system:serviceaccount:sandgate-system:sandgate-controller"
                 .to_owned(),
+            claim_policy_grace: Duration::from_secs(60),
         }
     }
 }

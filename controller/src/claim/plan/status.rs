@@ -46,6 +46,7 @@ pub fn status(
     let (next, requeue) = match &plan.verdict {
         Verdict::LeaveAlone | Verdict::Over => return StatusDecision::default(),
         Verdict::Wait(finding) => (report.settle(ClaimPhase::Pending, finding), None),
+        Verdict::Verify => (report.verified(), None),
         Verdict::Fail(finding) => (report.settle(ClaimPhase::Failed, finding), None),
         Verdict::Build(build) => {
             let requeue = requeue(observed, applied, build, now);
@@ -132,6 +133,19 @@ impl Report<'_> {
         next.sandbox_name = Some(names::sandbox(&self.observed.claim.name_any()));
         next.template_hash = self.template_hash(build, next.template_hash);
         next.applied = self.applied_objects();
+        next
+    }
+
+    /// The record that the operator wrote the claim (P-015).
+    fn verified(&self) -> SandboxClaimStatus {
+        let mut next = self.in_phase(ClaimPhase::Pending);
+        let mut conditions = Conditions::of(&mut next, self.generation(), self.now);
+        conditions.set(
+            condition::PROVENANCE_VERIFIED,
+            true,
+            reason::WRITTEN_BY_OPERATOR,
+            "nobody but the operator can have created the claim: the admission policy was in force",
+        );
         next
     }
 

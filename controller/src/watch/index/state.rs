@@ -1,10 +1,11 @@
 //! The tables behind the index, and what stands for one claim. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sandgate_shared::api::outside::AgentRuntimeSpec;
 use sandgate_shared::api::{ClassKind, SandboxClaim, SandboxClassSpec};
 use sandgate_shared::names;
+use sandgate_shared::trust::Trust;
 
 use crate::claim::observed::{
     AllowedTarget, Guarded, LiveObject, Memory, ObjectKind, Observed, ObservedPod,
@@ -114,7 +115,7 @@ impl State {
         self.claims.len()
     }
 
-    /// Everything that stands for a claim; the memory is for the caller to fill in.
+    /// Everything that stands for a claim; trust and memory are for the caller to fill in.
     pub(super) fn observed(&self, key: &Key) -> Option<Observed> {
         let claim = self.claims.get(key)?.clone();
         let sandbox = Key::new(&key.namespace, names::sandbox(&key.name));
@@ -148,9 +149,16 @@ impl State {
             deployment: self.deployments.get(&sandbox).cloned(),
             replica_sets: sets,
             pods,
+            trust: Trust::default(),
             memory: Memory::default(),
             claim,
         })
+    }
+
+    /// Claims that wait for proof that the operator wrote them.
+    pub(super) fn awaiting_proof(&self) -> BTreeSet<Key> {
+        let awaits = |key: &&Key| self.claims.get(key).is_some_and(plan::awaits_proof);
+        self.claims.keys().filter(awaits).cloned().collect()
     }
 
     /// The baseline policy of a namespace, if anything in it needs one.

@@ -1,12 +1,14 @@
 //! Which claims get objects at all.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use rstest::rstest;
 use sandgate_shared::api::{
     ClaimPhase, SandboxClaim, outside::AgentRuntimeSpec, sandbox_claim::MountBinding,
 };
+use sandgate_shared::trust::{Answer, Distrust, Stood, Trust};
 use serde_json::{Value, json};
 
-use super::world::{World, start};
+use super::world::{World, at, start};
 use crate::claim::observed::Lookup;
 
 /// The world's claim with fields of its spec added.
@@ -20,22 +22,155 @@ fn with(spec: &Value) -> World {
     world
 }
 
-// Proves: P-016, C-036
-#[rstest]
-#[case::configured_role(json!({"mounts": [{"role": "project", "id": "a", "path": "projects/a"}]}))]
-#[case::session_workspace(json!({"mounts": [{"role": "session"}]}))]
-#[case::deprecated_mount(json!({"mount": {"role": "project", "id": "a", "path": "projects/a"}}))]
-#[case::connection(json!({"connections": [{"role": "git", "connection": "github"}]}))]
-#[case::target_path(json!({"targetPath": "projects/checkout-service"}))]
-#[case::enrolment(json!({"enrolment": {"connection": "shop"}, "agentRuntimeRef": null}))]
-fn a_claim_only_the_operator_may_write_waits_for_proof_without_any_object(#[case] spec: Value) {
-    let mut world = with(&spec);
-    world.settle(start());
-    assert_eq!(world.phase(), Some(ClaimPhase::Pending));
-    assert_eq!(world.ready().0, "ProvenanceUnproven");
-    assert!(world.store.is_empty());
-    assert_eq!(world.status().sandbox_name, None);
-    assert_eq!(world.writes, 1, "one status and nothing else");
+/// What each of these holds only the operator may write, and a claim that nobody can vouch for fails.
+fn reserved() -> [(Value, &'static str); 7] {
+    let project = json!({"role": "project", "id": "a", "path": "projects/a"});
+    let connections = json!([{"role": "git", "connection": "github"}]);
+    [
+        (json!({"mounts": [project]}), "MountNotGranted"),
+        (json!({"mounts": [{"role": "session"}]}), "MountNotGranted"),
+        (json!({"mount": project}), "MountNotGranted"),
+        (json!({"connections": connections}), "ConnectionsNotGranted"),
+        (
+            json!({"targetPath": "projects/checkout-service"}),
+            "TargetPathNotGranted",
+        ),
+        (
+            json!({"enrolment": {"connection": "shop"}, "agentRuntimeRef": null}),
+            "EnrolmentNotGranted",
+        ),
+        // The first of enrolment, mount, Connections and targetPath is spoken of.
+        (
+            json!({"mounts": [project], "connections": connections, "targetPath": "a"}),
+            "MountNotGranted",
+        ),
+    ]
+}
+
+fn stood() -> Stood {
+    Stood {
+        policy: "policy".to_owned(),
+        binding: "binding".to_owned(),
+        policy_created: start(),
+        since: start(),
+    }
+}
+
+/// A claim made so many seconds after policy and proof, with [`Settings`]' grace of a minute.
+fn made_after(spec: &Value, seconds: i64) -> World {
+    let mut world = with(spec);
+    world.observed.claim.metadata.creation_timestamp = Some(Time(at(seconds)));
+    world.observed.trust = Trust::Proven {
+        stood: stood(),
+        proof: start(),
+    };
+    world
+}
+
+// Proves: P-016, P-029
+#[test]
+fn a_claim_only_the_operator_may_write_waits_for_proof_without_any_object() {
+    for (spec, _) in reserved() {
+        for trust in [
+            Trust::Unknown,
+            Trust::Unread("it is down".to_owned()),
+            Trust::Held {
+                sibling: "other".to_owned(),
+            },
+            Trust::Unproven {
+                stood: stood(),
+                answered: Some(Answer::Policy("theirs".to_owned())),
+            },
+            Trust::Stopped {
+                stood: stood(),
+                answered: Answer::Admitted,
+            },
+        ] {
+            let mut world = made_after(&spec, 3600);
+            world.observed.trust = trust;
+            world.settle(start());
+            assert_eq!(world.phase(), Some(ClaimPhase::Pending));
+            assert_eq!(world.ready().0, "ProvenanceUnproven");
+            assert!(world.store.is_empty());
+            assert_eq!(world.status().sandbox_name, None);
+            assert_eq!(world.writes, 1, "one status and nothing else");
+        }
+    }
+}
+
+// Proves: P-013, P-020, P-021, P-022, P-023
+#[test]
+fn a_claim_that_nothing_can_prove_any_more_fails_without_any_object_and_says_what_it_holds() {
+    for (spec, reason) in reserved() {
+        let within_the_grace = made_after(&spec, 60);
+        let mut without_policy = made_after(&spec, 3600);
+        without_policy.observed.trust = Trust::Broken(Distrust::NotServed);
+        for mut world in [within_the_grace, without_policy] {
+            world.settle(at(3601));
+            assert_eq!(world.phase(), Some(ClaimPhase::Failed));
+            assert_eq!(world.ready().0, reason);
+            assert!(world.store.is_empty());
+            assert_eq!(world.events, [reason]);
+        }
+    }
+}
+
+fn verified(world: &World) -> bool {
+    let conditions = world.status().conditions.unwrap_or_default();
+    conditions
+        .iter()
+        .any(|it| it.type_ == "ProvenanceVerified" && it.reason == "WrittenByOperator")
+}
+
+// Proves: P-013, P-015, C-036
+#[test]
+fn a_claim_made_after_the_grace_is_recorded_first_and_then_gets_what_this_version_can_build() {
+    for (spec, reason) in reserved() {
+        let mut world = made_after(&spec, 61);
+        world.reconcile(at(62));
+        assert!(verified(&world));
+        assert!(world.store.is_empty(), "recorded before anything is made");
+        assert_eq!(world.phase(), Some(ClaimPhase::Pending));
+        world.settle(at(62));
+        assert!(verified(&world));
+        let built = reason == "TargetPathNotGranted";
+        assert_eq!(world.store.len(), if built { 4 } else { 0 });
+        let waits = if built {
+            "SandboxStarting"
+        } else {
+            "PartNotBuilt"
+        };
+        assert_eq!(world.ready().0, waits);
+        assert_eq!(world.phase(), Some(ClaimPhase::Pending));
+    }
+}
+
+// Proves: P-017
+#[test]
+fn a_verified_claim_outlives_the_policy_that_proved_it_bound_or_not() {
+    for (spec, _) in reserved() {
+        let mut world = made_after(&spec, 61);
+        world.settle(at(62));
+        let (before, store) = (world.status(), world.store.clone());
+        for trust in [
+            Trust::Broken(Distrust::NotServed),
+            Trust::Unproven {
+                stood: Stood {
+                    since: at(3600),
+                    ..stood()
+                },
+                answered: None,
+            },
+            Trust::Unknown,
+        ] {
+            world.observed.trust = trust;
+            world.settle(at(3601));
+            assert_eq!(
+                (world.status(), world.store.clone()),
+                (before.clone(), store.clone())
+            );
+        }
+    }
 }
 
 // Proves: P-016, P-024

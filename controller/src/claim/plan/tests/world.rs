@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::api::sandbox_claim::ClaimPhase;
 use sandgate_shared::api::{SandboxClaim, SandboxClaimStatus, SandboxClassSpec};
+use sandgate_shared::trust::Trust;
 use serde_json::{Value, json};
 
 use super::super::{
@@ -128,6 +129,7 @@ impl World {
                 deployment: None,
                 replica_sets: Vec::new(),
                 pods: Vec::new(),
+                trust: Trust::default(),
                 memory: Memory::default(),
             },
             settings: Settings::default(),

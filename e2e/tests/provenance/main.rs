@@ -1,0 +1,37 @@
+//! Who wrote a claim: the admission policy, the proof that it is in force, and what follows for claims
+//! that only the operator may write. Each test edits what is cluster-wide and so has a cluster of its
+//! own.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on stops where it stands"
+)]
+
+mod foreign_webhook;
+mod own_edits;
+mod own_leaders;
+mod own_parts;
+mod own_repair;
+mod own_strangers;
+mod own_upgrade;
+mod pair;
+
+use std::time::Duration;
+
+use sandgate_e2e::Options;
+
+/// How long after policy and proof a claim must have been made here.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// An installation with that grace, whose leader may be silent for four seconds.
+fn options() -> Options {
+    let mut options = Options::default();
+    options.installation.controller_arguments = vec![
+        format!("--claim-policy-grace={}s", GRACE.as_secs()),
+        "--lease-duration=4s".to_owned(),
+    ];
+    options
+}

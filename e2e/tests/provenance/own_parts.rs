@@ -1,0 +1,88 @@
+//! Claims with each of the parts that only the operator may write, while the policy is in force.
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use sandgate_e2e::scene::manifests::{self, claim_with};
+use sandgate_e2e::scene::{Scene, ready};
+use sandgate_e2e::{Cluster, Outcome, Stage, service};
+use serde_json::json;
+
+use crate::options;
+use crate::pair::{Pair, is_verified};
+
+// Proves: P-015, P-016, C-036
+#[tokio::test]
+async fn a_claim_of_the_operator_is_verified_and_what_is_not_built_yet_waits_and_owns_nothing()
+-> Outcome {
+    let cluster = Cluster::own(options()).await?;
+    let scene = Scene::on(&cluster, "parts").await?;
+    let workspace = json!({ "filesystem": { "workspace": { "mountPath": "/workspace" } } });
+    scene
+        .accepts(&manifests::class_with("full", Stage::Ready, &workspace))
+        .await?;
+    let operator = scene.operator().await?;
+    let pair = Pair::ours(&cluster);
+    pair.in_force().await?;
+    let project = json!({ "role": "project", "id": "shop", "path": "projects/shop" });
+    let enrolment = json!({
+        "connections": [{ "role": "site", "connection": "portal" }],
+        "enrolment": { "connection": "portal" },
+    });
+    let mut claims = vec![
+        claim_with("mounts", "full", &json!({ "mounts": [project] })),
+        claim_with("mount", "full", &json!({ "mount": project })),
+        claim_with(
+            "session",
+            "full",
+            &json!({ "mounts": [{ "role": "session" }], "handle": "box/default" }),
+        ),
+        claim_with(
+            "connects",
+            "full",
+            &json!({ "connections": [{ "role": "vcs", "connection": "github" }] }),
+        ),
+        claim_with("enrols", "full", &enrolment),
+    ];
+    claims[4]["spec"]
+        .as_object_mut()
+        .unwrap()
+        .remove("agentRuntimeRef");
+    for claim in &claims {
+        operator.accepts(claim).await?;
+    }
+    for claim in &claims {
+        let name = claim["metadata"]["name"].as_str().unwrap();
+        let waits = scene.pending(name, "PartNotBuilt").await?;
+        assert!(is_verified(&waits), "{name}");
+        assert!(ready(&waits).1.contains("does not build yet"));
+        assert_eq!(waits.status.unwrap().sandbox_name, None);
+    }
+    // A targetPath asks for nothing but a record. It is served after them, so nothing of theirs is
+    // still to come.
+    let target = json!({ "targetPath": "projects/shop" });
+    operator
+        .accepts(&claim_with("target", "full", &target))
+        .await?;
+    assert!(is_verified(&scene.bound("target").await?));
+    assert_eq!(scene.names::<Deployment>().await?, ["target-sandbox"]);
+    assert_eq!(scene.names::<Service>().await?, ["target-sandbox"]);
+    let policies = scene.names::<NetworkPolicy>().await?;
+    assert_eq!(policies, ["sandgate-baseline", "target-sandbox"]);
+
+    // How long the policy took to be seen at work can be scraped.
+    let controller = cluster.installation.controller.as_ref().unwrap();
+    let (_, metrics) = service::get(&controller.service.health_address(), "/metrics").await?;
+    let name = "sandgate_controller_policy_first_refusal_seconds ";
+    let line = metrics.lines().find_map(|line| line.strip_prefix(name));
+    let seconds: u64 = line.unwrap().parse()?;
+    let record = pair.record().await?;
+    let made = record.metadata.creation_timestamp.unwrap().0;
+    let policy = pair.policies().get(pair.name()).await?;
+    let policy = policy.metadata.creation_timestamp.unwrap().0;
+    assert_eq!(
+        i64::try_from(seconds)?,
+        made.as_second() - policy.as_second()
+    );
+    Ok(())
+}
