@@ -84,10 +84,7 @@ impl ApiServer {
         namespace: Option<&str>,
         object: &DynamicObject,
     ) -> Result<DynamicObject, CallError> {
-        let api = self.objects(kind, namespace);
-        let params = post_params(false);
-        self.call(Verb::Create, kind, None, api.create(&params, object))
-            .await
+        self.post(Verb::Create, kind, namespace, object).await
     }
 
     /// POST with `dryRun=All`: what would stand after [`Self::create`].
@@ -97,9 +94,19 @@ impl ApiServer {
         namespace: Option<&str>,
         object: &DynamicObject,
     ) -> Result<DynamicObject, CallError> {
+        self.post(Verb::DryRun, kind, namespace, object).await
+    }
+
+    async fn post(
+        &self,
+        verb: Verb,
+        kind: Kind,
+        namespace: Option<&str>,
+        object: &DynamicObject,
+    ) -> Result<DynamicObject, CallError> {
         let api = self.objects(kind, namespace);
-        let params = post_params(true);
-        self.call(Verb::DryRun, kind, None, api.create(&params, object))
+        let params = post_params(verb == Verb::DryRun);
+        self.call(verb, kind, None, api.create(&params, object))
             .await
     }
 

@@ -69,3 +69,6 @@ impl Provenance {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

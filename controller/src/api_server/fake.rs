@@ -1,5 +1,5 @@
 //! An API server in memory, for tests: objects by path, resourceVersions, conflicts, preconditions,
-//! dry runs; and faults at a chosen request. It defaults nothing and validates nothing: what a real
+//! dry runs; and faults at a chosen request. It filters no list, defaults nothing and validates nothing: what a real
 //! one does is shown by the end-to-end tests.
 
 use std::collections::BTreeMap;
@@ -61,6 +61,12 @@ impl Fake {
     /// Takes an object away.
     pub(crate) fn take(&self, kind: Kind, namespace: &str, name: &str) {
         let place = json!({"metadata": {"namespace": namespace, "name": name}});
+        self.0.lock().unwrap().objects.remove(&path(kind, &place));
+    }
+
+    /// The same, of a kind that has no namespaces.
+    pub(crate) fn take_cluster(&self, kind: Kind, name: &str) {
+        let place = json!({"metadata": {"name": name}});
         self.0.lock().unwrap().objects.remove(&path(kind, &place));
     }
 
@@ -165,6 +171,13 @@ impl State {
             self.store(&path, &mut body);
             return (201, body);
         }
+        if method == Method::GET && is_collection(path) {
+            let within = format!("{path}/");
+            let all = self.objects.iter();
+            let found = all.filter(|(path, _)| path.starts_with(&within));
+            let items: Vec<&Value> = found.map(|(_, object)| object).collect();
+            return (200, json!({"metadata": {}, "items": items}));
+        }
         let Some(standing) = self.objects.get(main).cloned() else {
             return status(404, "NotFound", "no such object", &name);
         };
@@ -204,6 +217,13 @@ impl State {
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
         self.objects.insert(path.to_owned(), object.clone());
     }
+}
+
+/// Whether a path names all objects of a kind, in a namespace or everywhere: `/api` has no group.
+fn is_collection(path: &str) -> bool {
+    let parts = path.split('/').count();
+    let groupless = usize::from(path.starts_with("/api/"));
+    [5, 7].contains(&(parts + groupless))
 }
 
 fn path(kind: Kind, object: &Value) -> String {

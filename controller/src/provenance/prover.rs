@@ -28,7 +28,7 @@ const REPEAT: Duration = Duration::from_secs(3);
 
 /// The record of the first refusal could not be read or made.
 #[derive(Debug, thiserror::Error)]
-enum RecordError {
+pub(super) enum RecordError {
     #[error("failed to {action} ConfigMap {name}, the record of the policy's first refusal")]
     Call {
         action: &'static str,
@@ -158,7 +158,7 @@ impl Prover {
         Ok(())
     }
 
-    async fn recorded(&self, stood: &Stood) -> Result<Option<Timestamp>, RecordError> {
+    pub(super) async fn recorded(&self, stood: &Stood) -> Result<Option<Timestamp>, RecordError> {
         let name = record::name(&self.release, stood);
         let place = Place::namespaced(Kind::ConfigMap, &self.namespace, &name);
         let found = self.api.get(place).await;
@@ -169,7 +169,7 @@ impl Prover {
     }
 
     /// Makes the record. Where another leader has been first, its record counts.
-    async fn record(&self, stood: &Stood) -> Result<Timestamp, RecordError> {
+    pub(super) async fn record(&self, stood: &Stood) -> Result<Timestamp, RecordError> {
         let policy = self.provenance.expected().name();
         let object = record::object(&self.release, &self.namespace, policy, stood);
         let name = record::name(&self.release, stood);

@@ -10,7 +10,7 @@ use kube::api::{DeleteParams, DynamicObject};
 use sandgate_e2e::namespace::DEADLINE;
 use sandgate_e2e::scene::manifests::{self, claim_with};
 use sandgate_e2e::scene::{Scene, ready};
-use sandgate_e2e::{Cluster, Identity, Outcome, OwnCluster, Stage, manifests as applied};
+use sandgate_e2e::{Cluster, Identity, Outcome, Stage, manifests as applied};
 use sandgate_shared::api::SandboxClaim;
 use sandgate_shared::render::Installation as Names;
 use sandgate_shared::trust::{Answer, Call, Expected, probe_claim};
@@ -116,26 +116,18 @@ fn theirs(call: Call) -> Answer {
     }
 }
 
-async fn operators_claim(scene: &Scene, name: &str) -> Outcome {
-    let target = json!({ "targetPath": "projects/shop" });
-    let operator = scene.operator().await?;
-    operator.accepts(&claim_with(name, "box", &target)).await?;
-    Ok(())
-}
-
-async fn with_a_class(cluster: &OwnCluster) -> Outcome<Scene> {
-    let scene = Scene::on(cluster, "strangers").await?;
-    scene
-        .accepts(&manifests::class("box", Stage::Ready))
-        .await?;
-    Ok(scene)
+fn target(name: &str) -> Value {
+    claim_with(name, "box", &json!({ "targetPath": "projects/shop" }))
 }
 
 // Proves: P-029
 #[tokio::test]
 async fn a_foreign_mutating_webhook_that_answers_first_is_named_and_no_proof() -> Outcome {
     let cluster = Cluster::own(options()).await?;
-    let scene = with_a_class(&cluster).await?;
+    let scene = Scene::on(&cluster, "strangers").await?;
+    scene
+        .accepts(&manifests::class("box", Stage::Ready))
+        .await?;
     let pair = Pair::ours(&cluster);
     let first = pair.record().await?;
     let webhook = ForeignWebhook::start().await?;
@@ -146,8 +138,8 @@ async fn a_foreign_mutating_webhook_that_answers_first_is_named_and_no_proof() -
     // A pair made anew is tried anew; that of before is nothing to it.
     pair.delete().await?;
     pair.create().await?;
-    scene.operator().await?;
-    operators_claim(&scene, "waits").await?;
+    let operator = scene.operator().await?;
+    operator.accepts(&target("waits")).await?;
     let names_it = |claim: &SandboxClaim| {
         let (reason, message) = ready(claim);
         let told = "mutating webhook theirs.example.com answered first";
@@ -166,7 +158,7 @@ async fn a_foreign_mutating_webhook_that_answers_first_is_named_and_no_proof() -
     let theirs: Api<MutatingWebhookConfiguration> = Api::all(cluster.client());
     theirs.delete("theirs", &DeleteParams::default()).await?;
     pair.in_force().await?;
-    operators_claim(&scene, "after").await?;
+    operator.accepts(&target("after")).await?;
     assert!(is_verified(&scene.bound("after").await?));
     Ok(())
 }

@@ -140,7 +140,8 @@ impl Going {
     pub async fn is_gone(self) -> Outcome {
         let uid = self.record.uid().unwrap();
         let gone = conditions::is_deleted(&uid);
-        let gone = await_condition(self.records, &self.record.name_any(), gone);
+        let name = self.record.name_any();
+        let gone = await_condition(self.records, &name, gone);
         tokio::time::timeout(DEADLINE, gone).await??;
         Ok(())
     }

@@ -20,8 +20,38 @@ pub fn rbac(installation: &Installation) -> Vec<Value> {
     let release = &installation.release;
     let namespace = &installation.namespace;
     let probe = names::probe(release);
-    let configuration = names::webhook_configuration(release);
-    let cluster = json!([
+    let cluster = cluster_rules(&names::webhook_configuration(release));
+    let own = own_rules(release);
+    // The ServiceAccount that proves the policy is in force by being refused (P-029) holds nothing else.
+    let create_claims = json!([rule(&[names::GROUP], &["sandboxclaims"], &["create"])]);
+    let account = |name: &str| {
+        json!({
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": name, "namespace": namespace, "labels": installation.labels("rbac")},
+            "automountServiceAccountToken": false,
+        })
+    };
+    vec![
+        account(&installation.service_account),
+        account(&probe),
+        role(installation, "ClusterRole", release, &cluster),
+        binding(
+            installation,
+            "ClusterRole",
+            release,
+            &installation.service_account,
+        ),
+        role(installation, "Role", release, &own),
+        binding(installation, "Role", release, &installation.service_account),
+        role(installation, "Role", &probe, &create_claims),
+        binding(installation, "Role", &probe, &probe),
+    ]
+}
+
+/// What the operator may do in every namespace, and beside them.
+fn cluster_rules(configuration: &str) -> Value {
+    json!([
         rule(
             &[names::GROUP],
             &["sandboxclaims"],
@@ -59,8 +89,17 @@ pub fn rbac(installation: &Installation) -> Vec<Value> {
                 "mutatingwebhookconfigurations",
                 "validatingwebhookconfigurations"
             ],
-            &[&configuration],
+            &[configuration],
             &["get", "list", "watch", "patch"],
+        ),
+        // Who answered a dry run before the policy did is told from who answered after it (P-029).
+        rule(
+            &["admissionregistration.k8s.io"],
+            &[
+                "mutatingwebhookconfigurations",
+                "validatingwebhookconfigurations"
+            ],
+            &["list"],
         ),
         // Those of another version of this release have names that nobody can know before (P-030).
         rule(
@@ -71,8 +110,12 @@ pub fn rbac(installation: &Installation) -> Vec<Value> {
             ],
             &["get", "list", "watch"],
         ),
-    ]);
-    let own = json!([
+    ])
+}
+
+/// What it may do in its own namespace.
+fn own_rules(release: &str) -> Value {
+    json!([
         rule(&["coordination.k8s.io"], &["leases"], &["create"]),
         named(
             &["coordination.k8s.io"],
@@ -89,33 +132,13 @@ pub fn rbac(installation: &Installation) -> Vec<Value> {
         ),
         // Records of the policy's first refusal are named after UIDs.
         rule(&[""], &["configmaps"], &["create", "get"]),
-        named(&[""], &["serviceaccounts/token"], &[&probe], &["create"]),
-    ]);
-    // The ServiceAccount that proves the policy is in force by being refused (P-029) holds nothing else.
-    let create_claims = json!([rule(&[names::GROUP], &["sandboxclaims"], &["create"])]);
-    let account = |name: &str| {
-        json!({
-            "apiVersion": "v1",
-            "kind": "ServiceAccount",
-            "metadata": {"name": name, "namespace": namespace, "labels": installation.labels("rbac")},
-            "automountServiceAccountToken": false,
-        })
-    };
-    vec![
-        account(&installation.service_account),
-        account(&probe),
-        role(installation, "ClusterRole", release, &cluster),
-        binding(
-            installation,
-            "ClusterRole",
-            release,
-            &installation.service_account,
+        named(
+            &[""],
+            &["serviceaccounts/token"],
+            &[&names::probe(release)],
+            &["create"]
         ),
-        role(installation, "Role", release, &own),
-        binding(installation, "Role", release, &installation.service_account),
-        role(installation, "Role", &probe, &create_claims),
-        binding(installation, "Role", &probe, &probe),
-    ]
+    ])
 }
 
 fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> Value {
