@@ -8,6 +8,7 @@ use sandgate_shared::api::{
     ClassKind, ClusterSandboxClass, SandboxClaim, SandboxClass, SandboxClassSpec,
 };
 use sandgate_shared::names;
+use sandgate_shared::trust::Trust;
 use serde::de::DeserializeOwned;
 
 use super::observed::{Guarded, LiveObject, Lookup, ObjectKind, Observed};
@@ -31,6 +32,9 @@ pub enum GatherError {
         #[source]
         source: CallError,
     },
+    /// Whether policy and binding stand could not be read.
+    #[error("failed to read the admission policy: {0}")]
+    Policy(String),
     /// The object is not what its kind should be.
     #[error("failed to understand {} {name}", kind.as_str())]
     Unreadable {
@@ -100,7 +104,10 @@ impl Gather {
         };
         observed.class = self.class(&observed).await?;
         if plan::awaits_proof(&observed.claim) {
-            observed.trust = self.provenance.confirmed(&self.api).await;
+            observed.trust = match self.provenance.confirmed(&self.api).await {
+                Trust::Unread(why) => return Err(GatherError::Policy(why)),
+                trust => trust,
+            };
         }
         observed.policy = self.live(&key, ObjectKind::NetworkPolicy).await?;
         observed.service = self.live(&key, ObjectKind::Service).await?;

@@ -8,7 +8,7 @@ use futures::{Stream, StreamExt as _};
 use k8s_openapi::jiff::Timestamp;
 use kube::Config;
 use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::{self, watch_object, watcher};
+use kube::runtime::watcher::{self, Event, watch_object, watcher};
 use sandgate_shared::trust::{Answer, Distrust, Stood, Trust};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -204,18 +204,20 @@ impl Prover {
     /// A change of any policy, as one of another version counts too, or of our binding.
     fn changes(&self) -> impl Stream<Item = ()> + Send + Unpin + use<> {
         let policies = self.api.objects(Kind::ValidatingAdmissionPolicy, None);
+        // The policies of a listing are no news one by one.
+        let listed = |event: &Event<_>| matches!(event, Event::Init | Event::InitApply(_));
         let policies = watcher(policies, watcher::Config::default())
             .default_backoff()
-            .map(|seen| seen.map(drop));
+            .map(move |seen| seen.map(|event| !listed(&event)));
         let kind = Kind::ValidatingAdmissionPolicyBinding;
         let name = self.provenance.expected().name().to_owned();
         let bindings = watch_object(self.api.objects(kind, None), &name)
             .default_backoff()
-            .map(|seen| seen.map(drop));
+            .map(|seen| seen.map(|_| true));
         let metrics = self.metrics.clone();
         futures::stream::select(policies.boxed(), bindings.boxed()).filter_map(move |seen| {
             std::future::ready(match seen {
-                Ok(()) => Some(()),
+                Ok(news) => news.then_some(()),
                 Err(error) => {
                     metrics.watch_failed(Kind::ValidatingAdmissionPolicy);
                     let error = cause::of_watch(&error);

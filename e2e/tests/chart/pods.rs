@@ -196,6 +196,20 @@ async fn the_network_reaches_the_controller_as_the_values_say() -> Outcome {
     Ok(())
 }
 
+#[tokio::test]
+async fn the_grace_of_the_admission_policy_reaches_the_controller() -> Outcome {
+    let grace = |rendered: &Rendered| {
+        let settings = controller(rendered)?.settings();
+        Outcome::Ok(settings.claim_policy_grace)
+    };
+    let minute = grace(&Rendered::with(&json!({})).await?)?;
+    assert_eq!(minute, Duration::from_secs(60));
+    let values = json!({"operator": {"sandboxAPI": {"claimPolicyGrace": "90s"}}});
+    let longer = grace(&Rendered::with(&values).await?)?;
+    assert_eq!(longer, Duration::from_secs(90));
+    Ok(())
+}
+
 /// The number of a container's port of this name.
 fn port(container: &Value, name: &Value) -> u64 {
     let mut ports = container["ports"].as_array().into_iter().flatten();

@@ -26,12 +26,10 @@ use sandgate_e2e::Options;
 /// How long after policy and proof a claim must have been made here.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// An installation with that grace, whose leader may be silent for four seconds.
+/// An installation with that grace.
 fn options() -> Options {
     let mut options = Options::default();
-    options.installation.controller_arguments = vec![
-        format!("--claim-policy-grace={}s", GRACE.as_secs()),
-        "--lease-duration=4s".to_owned(),
-    ];
+    let grace = format!("--claim-policy-grace={}s", GRACE.as_secs());
+    options.installation.controller_arguments = vec![grace];
     options
 }

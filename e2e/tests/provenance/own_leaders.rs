@@ -17,7 +17,11 @@ const WAITING: usize = 20;
 // Proves: P-029
 #[tokio::test]
 async fn a_leader_change_makes_none_of_twenty_waiting_claims_unprovable() -> Outcome {
-    let mut cluster = Cluster::own(options()).await?;
+    let mut options = options();
+    // Long enough for the claims to be made while nobody leads.
+    let arguments = &mut options.installation.controller_arguments;
+    arguments.push("--lease-duration=10s".to_owned());
+    let mut cluster = Cluster::own(options).await?;
     let mut standby = cluster.second_controller().await?;
     standby.service.answers("/readyz", DEADLINE).await?;
     let scene = Scene::on(&cluster, "waiting").await?;
