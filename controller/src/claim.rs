@@ -127,11 +127,8 @@ impl Reconciler {
         let now = Timestamp::now();
         let mut plan = plan::plan(&observed, &self.settings, now);
         if plan.is_final() || plan.makes_again() {
-            let confirmed = self
-                .gather
-                .confirmed(observed)
-                .await
-                .map_err(ReconcileError::Gather)?;
+            let confirmed = Box::pin(self.gather.confirmed(observed)).await;
+            let confirmed = confirmed.map_err(ReconcileError::Gather)?;
             let Some(confirmed) = confirmed else {
                 return Ok(Pass::Done(None));
             };

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 const POLICY_CREATED: &str = "2026-11-20T10:00:00Z";
 const BINDING_CREATED: &str = "2026-11-20T10:00:03Z";
-const GRACE: Duration = Duration::from_secs(60);
+const GRACE: Duration = Duration::from_mins(1);
 
 /// Policy and binding as an API server returns them (their spec was taken from one, 1.36.3).
 fn stored() -> [Value; 2] {

@@ -120,7 +120,7 @@ fn a_bad_flag_is_refused_with_what_it_must_be(#[case] more: &[&str], #[case] say
 #[test]
 fn the_grace_of_the_admission_policy_is_a_minute_unless_told_otherwise() {
     let grace = |more: &[&str]| parse(more).map(|flags| flags.settings().claim_policy_grace);
-    assert_eq!(grace(&[]).unwrap(), Duration::from_secs(60));
+    assert_eq!(grace(&[]).unwrap(), Duration::from_mins(1));
     let told = grace(&["--claim-policy-grace=5s"]).unwrap();
     assert_eq!(told, Duration::from_secs(5));
     let error = grace(&["--claim-policy-grace=0s"]).unwrap_err().to_string();

@@ -19,7 +19,7 @@ use crate::metrics::Metrics;
 /// How many refusals in a row are one proof.
 const TURNS: usize = 5;
 /// How long a token is asked to be good for, and for how much of that it is used.
-const TOKEN: Duration = Duration::from_secs(600);
+const TOKEN: Duration = Duration::from_mins(10);
 /// Longest wait for one answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 

@@ -191,10 +191,10 @@ impl Prover {
 
     /// Tells what is known, and lets every claim that waits for it be looked at.
     fn tell(&self, trust: Trust) {
-        tracing::debug!(?trust, "policy and binding were examined");
-        if !self.provenance.tell(trust.clone()) {
+        if !self.provenance.tell(trust) {
             return;
         }
+        let trust = self.provenance.trust();
         tracing::info!(?trust, "what is known of policy and binding changed");
         for claim in self.watches.index.awaiting_proof() {
             self.watches.queue.push(Subject::Claim(claim));

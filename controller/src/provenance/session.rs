@@ -7,7 +7,7 @@ use sandgate_shared::trust::{Answer, Stood, Trust};
 use tokio::time::Instant;
 
 /// How often a policy that refuses is tried again (P-029).
-pub(super) const EVERY: Duration = Duration::from_secs(300);
+pub(super) const EVERY: Duration = Duration::from_mins(5);
 /// How soon after an answer that is not the policy's refusal it is tried again at first: an API server
 /// loads a new policy within about a second, and tells nobody.
 const SOON: Duration = Duration::from_millis(200);

@@ -16,6 +16,7 @@ use sandgate_controller::claim::plan::{Settings, Verdict, allowed_services, plan
 use sandgate_e2e::{Cluster, Failure, Identity, Namespace, Outcome, Writer, manifests};
 use sandgate_shared::api::{SandboxClaim, SandboxClass, SandboxClassSpec};
 use sandgate_shared::render;
+use sandgate_shared::trust::Trust;
 use serde_json::{Value, json};
 
 use crate::corpus::until;
@@ -132,6 +133,7 @@ fn built(claim: SandboxClaim, class: SandboxClassSpec) -> Outcome<Vec<Value>> {
         deployment: None,
         replica_sets: Vec::new(),
         pods: Vec::new(),
+        trust: Trust::default(),
         memory: Memory::default(),
     };
     let plan = plan(&observed, &Settings::default(), Timestamp::now());

@@ -203,7 +203,7 @@ async fn the_grace_of_the_admission_policy_reaches_the_controller() -> Outcome {
         Outcome::Ok(settings.claim_policy_grace)
     };
     let minute = grace(&Rendered::with(&json!({})).await?)?;
-    assert_eq!(minute, Duration::from_secs(60));
+    assert_eq!(minute, Duration::from_mins(1));
     let values = json!({"operator": {"sandboxAPI": {"claimPolicyGrace": "90s"}}});
     let longer = grace(&Rendered::with(&values).await?)?;
     assert_eq!(longer, Duration::from_secs(90));

@@ -8,10 +8,10 @@ use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::api::DeleteParams;
 use rstest::rstest;
 use sandgate_e2e::{Outcome, Stage};
-use sandgate_shared::api::{SandboxClaim, SandboxClass};
+use sandgate_shared::api::SandboxClass;
 use serde_json::{Value, json};
 
-use crate::manifests::{self, RUNTIME, claim_with};
+use crate::manifests::{self, claim_with};
 use crate::scene::{Scene, condition, ready};
 
 /// A policy of somebody else that takes no Deployment in the scene's namespace.

@@ -52,7 +52,7 @@ impl Default for Settings {
             judges_before_translation: false,
             operator_username: "system:serviceaccount:sandgate-system:sandgate-controller"
                 .to_owned(),
-            claim_policy_grace: Duration::from_secs(60),
+            claim_policy_grace: Duration::from_mins(1),
         }
     }
 }
