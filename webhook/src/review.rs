@@ -10,7 +10,11 @@
 //! call rather than a denial. So every answer that can carry the uid is an `AdmissionReview` in an HTTP
 //! 200, and its `status.code` says the rest; only a body without a uid gets a plain HTTP error.
 
+mod audit;
+mod changes;
 mod denial;
+mod note;
+mod path;
 mod request;
 mod response;
 mod text;
@@ -25,10 +29,18 @@ use self::request::{Asked, Unreadable};
 use self::response::Outcome;
 pub use self::uid::find as find_uid;
 
+/// The longest warning that clients are sure to show whole, in characters.
+const LONGEST_WARNING: usize = 120;
+
 /// Judges one write. Must not block: it runs where connections are served.
 pub trait Judge: Send + Sync + 'static {
     /// The verdict on `attempt`.
     fn judge(&self, attempt: &Attempt<'_>) -> Verdict;
+
+    /// Since when these verdicts have been given here, as RFC 3339 says times; told to the audit log.
+    fn enforced_since(&self) -> Option<&str> {
+        None
+    }
 }
 
 impl<F> Judge for F
@@ -124,8 +136,7 @@ impl Answer {
                     api_version,
                     &outcome,
                     &[],
-                    decision,
-                    &[],
+                    audit::annotations(decision, &[], None, None),
                 ))
             }
             None => Reply::Text {
@@ -244,7 +255,7 @@ fn judged(
     let warnings: Vec<String> = verdict
         .warnings
         .iter()
-        .map(|warning| text::clean(warning, 120))
+        .map(|warning| text::clean(warning, LONGEST_WARNING))
         .collect();
     let (outcome, decision) = decide(asked, &verdict, phase);
     Answer {
@@ -253,8 +264,7 @@ fn judged(
             api_version,
             &outcome,
             &warnings,
-            decision,
-            &rules,
+            audit::annotations(decision, &rules, Some(asked), judge.enforced_since()),
         )),
         decision,
         kind,

@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs;
 use rustls::server::NoServerSessionStorage;
 use sandgate_certs::directory::TlsDirectory;
-use sandgate_shared::rules::{CompileError, OperatorIdentity, Rulebook};
+use sandgate_shared::rules::{Attempt, CompileError, OperatorIdentity, Rulebook, Verdict};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
@@ -72,7 +73,10 @@ pub async fn run(options: Options) -> Result<(), RunError> {
         require_pod_bound_token: options.require_pod_bound_token,
     })?;
     let mut signals = Signals::new().map_err(RunError::Signals)?;
-    let judge = move |attempt: &sandgate_shared::rules::Attempt<'_>| rules.judge(attempt);
+    let judge = InForce {
+        rules,
+        since: format!("{:.0}", Timestamp::now()),
+    };
     let running = start(&options, Arc::new(judge), Limits::default())?;
     tracing::info!(address = %running.address, health = %running.health_address, "serving");
     signals.next().await;
@@ -82,6 +86,22 @@ pub async fn run(options: Options) -> Result<(), RunError> {
         () = signals.next() => tracing::warn!("told twice: stopping at once"),
     }
     Ok(())
+}
+
+/// The rules, and since when this process has held writes to them.
+struct InForce {
+    rules: Rulebook,
+    since: String,
+}
+
+impl Judge for InForce {
+    fn judge(&self, attempt: &Attempt<'_>) -> Verdict {
+        self.rules.judge(attempt)
+    }
+
+    fn enforced_since(&self) -> Option<&str> {
+        Some(&self.since)
+    }
 }
 
 /// Starts serving with `judge`. Must be called in a tokio runtime.

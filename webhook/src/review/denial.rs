@@ -9,14 +9,17 @@ use sandgate_shared::names::GROUP;
 use sandgate_shared::rules::{Verdict, Violation};
 use serde_json::{Value, json};
 
+use super::note;
+use super::path::in_order;
 use super::request::Asked;
 use super::text::clean;
 
 /// Violations told in one denial; the rest are counted.
 const MOST: usize = 10;
-/// Longest path and sentence, in characters.
+/// Longest path, sentence and note before it, in characters.
 const LONGEST_FIELD: usize = 256;
 const LONGEST_SENTENCE: usize = 1024;
+const LONGEST_NOTE: usize = 512;
 
 /// `Status.reason`, with the code that belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,13 +118,21 @@ fn refusal(asked: &Asked<'_>, violations: &[Violation]) -> Status {
     } else {
         StatusReason::Invalid
     };
-    let mut told: Vec<(String, &'static str, String)> = violations
-        .iter()
+    let mut ordered: Vec<&Violation> = violations.iter().collect();
+    ordered.sort_by(|left, right| in_order(&left.field, &right.field));
+    let mut told: Vec<(String, &'static str, String)> = ordered
+        .into_iter()
         .take(MOST)
         .map(|violation| {
+            let note = match asked {
+                Asked::Write(write) => note::about(write, violation),
+                Asked::Deletion => None,
+            };
+            let note = note.map(|note| format!("{}: ", clean(&note, LONGEST_NOTE)));
             let sentence = format!(
-                "{}: {} [{}]",
+                "{}: {}{} [{}]",
                 kind_words(violation.reason),
+                note.unwrap_or_default(),
                 clean(&violation.message, LONGEST_SENTENCE),
                 clean(&violation.rule, LONGEST_FIELD)
             );

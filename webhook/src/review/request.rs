@@ -33,8 +33,23 @@ pub(super) struct Write<'a> {
     user_info: &'a Value,
 }
 
-impl Write<'_> {
-    pub fn attempt(&self, phase: Phase) -> Attempt<'_> {
+impl<'a> Write<'a> {
+    /// The object as sent.
+    pub fn object(&self) -> &'a Value {
+        self.object
+    }
+
+    /// The object as stored; present exactly on update.
+    pub fn old_object(&self) -> Option<&'a Value> {
+        self.old_object
+    }
+
+    /// The name the API server authenticated; empty if it tells none.
+    pub fn username(&self) -> &'a str {
+        text_at(self.user_info, "/username")
+    }
+
+    pub fn attempt(&self, phase: Phase) -> Attempt<'a> {
         Attempt {
             subject: self.subject,
             operation: self.operation,

@@ -4,14 +4,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::Decision;
 use super::denial::Status;
-use super::text::clean;
 
 /// The version spoken when the question names none.
 pub(super) const VERSION: &str = "admission.k8s.io/v1";
-/// Longest value of an audit annotation.
-const LONGEST_ANNOTATION: usize = 256;
 
 /// What was decided.
 #[derive(Debug)]
@@ -38,15 +34,11 @@ pub(super) fn encode(
     api_version: &str,
     outcome: &Outcome,
     warnings: &[String],
-    decision: Decision,
-    rules: &[String],
+    annotations: Value,
 ) -> Vec<u8> {
-    let mut response = json!({
-        "uid": uid,
-        "allowed": matches!(outcome, Outcome::Allowed { .. }),
-        "auditAnnotations": annotations(decision, rules),
-    });
+    let mut response = json!({"uid": uid, "allowed": matches!(outcome, Outcome::Allowed { .. })});
     if let Some(fields) = response.as_object_mut() {
+        fields.insert("auditAnnotations".to_owned(), annotations);
         match outcome {
             Outcome::Allowed {
                 patch: Some(operations),
@@ -66,21 +58,4 @@ pub(super) fn encode(
     json!({"apiVersion": api_version, "kind": "AdmissionReview", "response": response})
         .to_string()
         .into_bytes()
-}
-
-fn annotations(decision: Decision, rules: &[String]) -> Value {
-    let mut annotations = json!({"decision": decision.as_str()});
-    if let (false, Some(fields)) = (rules.is_empty(), annotations.as_object_mut()) {
-        let mut told: Vec<&str> = Vec::new();
-        for rule in rules {
-            if !told.contains(&rule.as_str()) {
-                told.push(rule);
-            }
-        }
-        fields.insert(
-            "rules".to_owned(),
-            json!(clean(&told.join(","), LONGEST_ANNOTATION)),
-        );
-    }
-    annotations
 }

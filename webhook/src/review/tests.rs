@@ -103,7 +103,9 @@ fn each_kind_is_judged_on_both_paths_and_the_uid_echoed(#[case] subject: Subject
                 "apiVersion": "admission.k8s.io/v1",
                 "kind": "AdmissionReview",
                 "response": {
-                    "uid": UID, "allowed": true, "auditAnnotations": {"decision": "allowed"},
+                    "uid": UID,
+                    "allowed": true,
+                    "auditAnnotations": {"decision": "allowed", "principal-kind": "user"},
                 },
             })
         );
@@ -330,7 +332,7 @@ fn broken_rules_are_all_told_in_causes_and_in_the_message() {
             "status": "Failure",
             "code": 422,
             "reason": "Invalid",
-            "message": "spec.mounts[0].role: Forbidden: is wrong; put it right [some-rule]; \
+            "message": "spec.mounts[0].role: Forbidden: you are \"alice\": is wrong; put it right [some-rule]; \
                         spec.sessionID: Required value: is wrong; put it right [some-rule]",
             "details": {
                 "group": "omnia.altairalabs.ai",
@@ -340,7 +342,7 @@ fn broken_rules_are_all_told_in_causes_and_in_the_message() {
                     {
                         "reason": "FieldValueForbidden",
                         "field": "spec.mounts[0].role",
-                        "message": "Forbidden: is wrong; put it right [some-rule]",
+                        "message": "Forbidden: you are \"alice\": is wrong; put it right [some-rule]",
                     },
                     {
                         "reason": "FieldValueRequired",
@@ -353,7 +355,7 @@ fn broken_rules_are_all_told_in_causes_and_in_the_message() {
     );
     assert_eq!(
         answered["response"]["auditAnnotations"],
-        json!({"decision": "invalid", "rules": "some-rule"})
+        json!({"decision": "invalid", "principal-kind": "user", "rules": "some-rule"})
     );
     assert!(answered["response"].get("patch").is_none());
 }
@@ -430,6 +432,92 @@ fn nothing_foreign_in_a_denial_can_steer_a_terminal() {
     }
 }
 
+fn an_update(old: Value, new: Value) -> Value {
+    let mut review = review();
+    review["request"]["operation"] = json!("UPDATE");
+    for (which, change) in [("oldObject", old), ("object", new)] {
+        let mut whole = object(Subject::SandboxClaim);
+        json_patch::merge(&mut whole, &change);
+        review["request"][which] = whole;
+    }
+    review
+}
+
+/// The name part of a qualified name: the API server drops an annotation with any other key.
+fn may_be_a_key(key: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric();
+    key.len() <= 63
+        && key
+            .bytes()
+            .all(|byte| plain(byte) || b"-_.".contains(&byte))
+        && [key.bytes().next(), key.bytes().last()]
+            .into_iter()
+            .flatten()
+            .all(plain)
+        && !key.is_empty()
+}
+
+// Proves: W-002
+#[test]
+fn the_audit_log_gets_who_what_and_since_when_and_no_value() {
+    struct Since;
+    impl Judge for Since {
+        fn judge(&self, _: &Attempt<'_>) -> Verdict {
+            Verdict::default()
+        }
+        fn enforced_since(&self) -> Option<&str> {
+            Some("2026-01-01T00:00:00Z")
+        }
+    }
+    let old = json!({"spec": {"sessionID": "hunter1"}, "metadata": {"labels": {"a/b": "hunter2"}}});
+    let new = json!({"spec": {"sessionID": "hunter3"}, "metadata": {"labels": {"a/b": "hunter4"}}});
+    assert_eq!(
+        ask(&an_update(old, new), &Since)["response"]["auditAnnotations"],
+        json!({
+            "decision": "allowed",
+            "enforced-since": "2026-01-01T00:00:00Z",
+            "principal-kind": "user",
+            "changed-paths": "metadata.labels[a/b],spec.sessionID",
+        })
+    );
+}
+
+// Proves: W-002
+#[rstest]
+#[case::many(300, 8)]
+#[case::long(7, 2000)]
+#[case::many_and_long(3000, 2000)]
+#[case::of_a_kind_that_steers(5, 1)]
+fn audit_annotations_are_short_and_well_named_whatever_changes(
+    #[case] count: usize,
+    #[case] length: usize,
+) {
+    let labels = (0..count).map(|at| (format!("{}\u{1b}{at}", "l".repeat(length)), json!("v")));
+    let labels = json!({"metadata": {"labels": Value::Object(labels.collect())}});
+    let judge = denies(vec![violation("spec.a", "FieldValueInvalid", false); 50]);
+    let answered = ask(&an_update(json!({}), labels.clone()), &judge);
+    let annotations = answered["response"]["auditAnnotations"]
+        .as_object()
+        .unwrap();
+    assert_eq!(annotations["changed-paths"], "metadata.labels");
+    for changed in [
+        ask(
+            &an_update(labels.clone(), json!({"metadata": {"labels": {"x": "y"}}})),
+            &judge,
+        ),
+        answered.clone(),
+    ] {
+        let annotations = changed["response"]["auditAnnotations"].as_object().unwrap();
+        for (key, value) in annotations {
+            assert!(may_be_a_key(key), "{key}");
+            let value = value.as_str().unwrap();
+            assert!(value.chars().count() <= 256, "{key}: {value}");
+            assert!(!value.chars().any(char::is_control), "{key}: {value:?}");
+        }
+        assert!(!annotations["changed-paths"].as_str().unwrap().is_empty());
+    }
+}
+
 #[rstest]
 #[case::named(json!({"name": "a", "generateName": "b-"}), "a")]
 #[case::to_be_named(json!({"generateName": "b-"}), "b-")]
@@ -499,6 +587,7 @@ fn a_patch_is_sent_as_a_base64_json_patch_and_warnings_as_short_lines() {
     assert_eq!(response["auditAnnotations"]["decision"], "patched");
     let warning = response["warnings"][0].as_str().unwrap();
     assert!(!warning.contains('\n') && warning.starts_with("look\\nout "));
+    assert!(warning.chars().count() <= 120, "{warning}");
 }
 
 #[test]

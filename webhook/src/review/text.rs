@@ -3,14 +3,12 @@
 use std::fmt::Write as _;
 
 /// `text` with everything escaped that moves a cursor, ends a line or reverses the reading direction,
-/// and cut after `longest` characters.
+/// and cut so that it has at most `longest` characters.
 pub(super) fn clean(text: &str, longest: usize) -> String {
     let mut cleaned = String::with_capacity(text.len().min(longest));
-    for (position, character) in text.chars().enumerate() {
-        if position >= longest {
-            cleaned.push('…');
-            break;
-        }
+    let (mut count, mut cut) = (0, 0);
+    for character in text.chars() {
+        let before = cleaned.len();
         match character {
             '\n' => cleaned.push_str("\\n"),
             '\r' => cleaned.push_str("\\r"),
@@ -20,6 +18,20 @@ pub(super) fn clean(text: &str, longest: usize) -> String {
                 let _ = write!(cleaned, "\\u{{{:x}}}", u32::from(character));
             }
             _ => cleaned.push(character),
+        }
+        // What is escaped is ASCII; anything else is one character.
+        count += if character.len_utf8() == cleaned.len() - before {
+            1
+        } else {
+            cleaned.len() - before
+        };
+        if count > longest {
+            cleaned.truncate(cut);
+            cleaned.push('…');
+            break;
+        }
+        if count < longest {
+            cut = cleaned.len();
         }
     }
     cleaned
@@ -47,6 +59,14 @@ mod tests {
     #[test]
     fn plain_text_in_any_script_stays_and_long_text_is_cut_by_characters() {
         assert_eq!(clean("größe 大きさ", 100), "größe 大きさ");
-        assert_eq!(clean("大大大", 2), "大大…");
+        assert_eq!(clean("大大大", 2), "大…");
+        assert_eq!(clean("大大", 2), "大大");
+    }
+
+    #[test]
+    fn what_escapes_make_longer_is_cut_too_and_no_escape_in_half() {
+        assert_eq!(clean("ab\u{1b}c", 7), "ab…");
+        assert_eq!(clean("ab\u{1b}c", 9), "ab\\u{1b}c");
+        assert_eq!(clean(&"\n".repeat(1000), 120).chars().count(), 119);
     }
 }
