@@ -48,7 +48,9 @@ pub(super) fn about(write: &Write<'_>, violation: &Violation) -> Option<String> 
     let value = value_at(write.object(), &violation.field).filter(|value| {
         wrong_value.contains(&violation.reason) && !value.is_object() && !value.is_array()
     });
-    value.and_then(|value| quoted(&violation.field, value))
+    let told = value.and_then(|value| quoted(&violation.field, value));
+    // Of a number out of its range the sentence says what it is.
+    told.filter(|value| !violation.message.starts_with(&format!("is {value},")))
 }
 
 /// Who asks, and what their name alone is not enough for.

@@ -92,6 +92,33 @@ fn a_wrong_value_is_quoted_where_it_is_short_and_no_secret(
     assert_eq!(note.as_deref(), told);
 }
 
+#[test]
+fn a_value_that_the_sentence_tells_is_not_told_twice() {
+    let object = json!({"kind": "SandboxClaim", "spec": {"maxInstances": 0}});
+    let review = json!({
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "kind": {"group": "omnia.altairalabs.ai", "version": "v1alpha1", "kind": "SandboxClaim"},
+            "resource": {"resource": "sandboxclaims"},
+            "operation": "CREATE",
+            "userInfo": {},
+            "object": object,
+        },
+    });
+    let Ok(Asked::Write(write)) = read(&review) else {
+        panic!("not read")
+    };
+    let violation = Violation {
+        field: "spec.maxInstances".to_owned(),
+        rule: "schema-minimum".to_owned(),
+        reason: "FieldValueInvalid",
+        message: "is 0, must be at least 1".to_owned(),
+        identity: false,
+    };
+    assert_eq!(about(&write, &violation), None);
+}
+
 // Proves: W-002
 #[test]
 fn whoever_has_the_operators_name_alone_is_told_that_a_name_is_not_enough() {
