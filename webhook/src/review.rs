@@ -1,9 +1,9 @@
 //! One `AdmissionReview`, bytes in and bytes out. Pure.
 //!
 //! ```text
-//!  bytes ─▶ uid::find ─▶ weight ─▶ parse ─▶ request::read ─▶ judge ─▶ denial::status ─▶ response::encode ─▶ bytes
-//!              │  (so that every answer, whatever comes next, can carry the uid)                 ▲
-//!              └─────────────────────────────────────────────────────────────────────────────────┘
+//!  bytes ─▶ weight ─▶ parse ─▶ uid::of ─▶ request::read ─▶ judge ─▶ denial::status ─▶ response::encode ─▶ bytes
+//!              │        │                                                                   ▲
+//!              └────────┴─▶ uid::find, so that every answer can carry the uid ──────────────┘
 //! ```
 //!
 //! The API server calls an answer without the uid, or with an HTTP status that is not 200, a failed
@@ -159,12 +159,11 @@ impl Answer {
 
 /// The answer to `body`, asked on the path of `phase`.
 pub fn answer(body: &[u8], phase: Phase, judge: &dyn Judge) -> Answer {
-    let uid = uid::find(body);
     if !weight::is_bearable(body) {
         let message = "the AdmissionReview holds more values than are read; make the object's lists and \
                        maps smaller (its managedFields count)";
         let status = Status::new(StatusReason::RequestEntityTooLarge, message.to_owned());
-        return Answer::without_request(uid.as_deref(), response::VERSION, status);
+        return Answer::without_request(uid::find(body).as_deref(), response::VERSION, status);
     }
     let review: Value = match serde_json::from_slice(body) {
         Ok(review) => review,
@@ -176,15 +175,16 @@ pub fn answer(body: &[u8], phase: Phase, judge: &dyn Judge) -> Answer {
                 error.column()
             );
             let status = Status::new(StatusReason::BadRequest, message);
-            return Answer::without_request(uid.as_deref(), response::VERSION, status);
+            return Answer::without_request(uid::find(body).as_deref(), response::VERSION, status);
         }
     };
     let api_version = response::version_of(&review);
+    let uid = uid::of(&review);
     match request::read(&review) {
-        Ok(asked) => judged(&asked, uid.as_deref(), api_version, phase, judge),
+        Ok(asked) => judged(&asked, uid, api_version, phase, judge),
         Err(Unreadable(message)) => {
             let status = Status::new(StatusReason::BadRequest, message);
-            Answer::without_request(uid.as_deref(), api_version, status)
+            Answer::without_request(uid, api_version, status)
         }
     }
 }

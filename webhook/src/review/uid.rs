@@ -1,6 +1,10 @@
-//! Finding `request.uid` in bytes that may be cut off, malformed or nested without end. Pure.
+//! `request.uid`: of a review that could be read, and in bytes that may be cut off, malformed or nested
+//! without end. Pure.
 //!
-//! No recursion and no tree: the scan stops at the uid, which the API server writes near the start.
+//! Of the latter no tree is made, and there is no recursion: the scan stops at the uid, which the API
+//! server writes near the start.
+
+use serde_json::Value;
 
 /// Longest uid echoed; the API server's are 36 characters.
 const LONGEST: usize = 256;
@@ -14,7 +18,17 @@ pub fn find(body: &[u8]) -> Option<String> {
     scan.value_of("uid")?;
     let quoted = scan.string()?;
     let uid: String = serde_json::from_slice(quoted).ok()?;
-    (!uid.is_empty() && uid.len() <= LONGEST).then_some(uid)
+    is_one(&uid).then_some(uid)
+}
+
+/// The uid of a review that could be read.
+pub(super) fn of(review: &Value) -> Option<&str> {
+    let uid = review.get("request")?.get("uid")?.as_str()?;
+    is_one(uid).then_some(uid)
+}
+
+fn is_one(uid: &str) -> bool {
+    !uid.is_empty() && uid.len() <= LONGEST
 }
 
 struct Scan<'a> {

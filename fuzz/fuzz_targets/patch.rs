@@ -1,0 +1,19 @@
+//! The law in `webhook/tests/corpora/patch.rs`, for any bytes.
+
+#![no_main]
+
+use libfuzzer_sys::{Corpus, fuzz_target};
+
+#[path = "../../webhook/tests/corpora/patch.rs"]
+mod patch;
+#[expect(dead_code, reason = "a law of its own")]
+#[path = "../../webhook/tests/corpora/review.rs"]
+mod review;
+
+fuzz_target!(|text: &[u8]| -> Corpus {
+    if patch::holds(text) {
+        Corpus::Keep
+    } else {
+        Corpus::Reject
+    }
+});
