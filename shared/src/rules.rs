@@ -25,6 +25,7 @@ mod evaluate;
 mod hosts;
 mod identity;
 mod json_path;
+mod json_value;
 mod on_node;
 mod provenance;
 mod row;

@@ -10,8 +10,9 @@ use serde_json::Value;
 
 use super::{
     compiled::{CompileError, Outcome, Place, Rule, compile},
-    evaluate::{Borrowed, cel_map, cel_value, holds},
+    evaluate::{cel_map, holds},
     identity::OperatorIdentity,
+    json_value::{Borrowed, cel_value},
     row::Moment,
     verdict::Attempt,
 };

@@ -6,6 +6,7 @@
 //! error, since no rule can be read on it.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use regex::Regex;
 use serde_json::Value;
@@ -30,10 +31,31 @@ pub(super) struct Findings {
     pub(super) violations: Vec<Violation>,
 }
 
+/// Where a walk stands; written out only where something is wrong.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Root(&'a str),
+    Field(&'a Place<'a>, &'a str),
+    Item(&'a Place<'a>, usize),
+    Entry(&'a Place<'a>, &'a str),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root(path) => out.write_str(path),
+            Self::Field(Self::Root(""), name) => out.write_str(name),
+            Self::Field(parent, name) => write!(out, "{parent}.{name}"),
+            Self::Item(parent, index) => write!(out, "{parent}[{index}]"),
+            Self::Entry(parent, name) => write!(out, "{parent}[{name}]"),
+        }
+    }
+}
+
 impl Findings {
-    fn report(&mut self, field: &str, rule: &str, reason: &'static str, message: String) {
+    fn report(&mut self, field: &Place<'_>, rule: &str, reason: &'static str, message: String) {
         self.violations.push(Violation {
-            field: field.to_owned(),
+            field: field.to_string(),
             rule: rule.to_owned(),
             reason,
             message,
@@ -61,7 +83,7 @@ impl Bounds {
     /// Checks `value`. What did not change since `old` is let through, as Kubernetes ratchets.
     pub(super) fn check(&self, value: &Value, old: Option<&Value>, path: &str) -> Findings {
         let mut findings = Findings::default();
-        self.walk(&self.schema, value, old, path, &mut findings);
+        self.walk(&self.schema, value, old, &Place::Root(path), &mut findings);
         findings
     }
 
@@ -70,7 +92,7 @@ impl Bounds {
         schema: &Value,
         value: &Value,
         old: Option<&Value>,
-        path: &str,
+        path: &Place<'_>,
         out: &mut Findings,
     ) {
         if old == Some(value) {
@@ -103,7 +125,7 @@ impl Bounds {
         schema: &Value,
         fields: &serde_json::Map<String, Value>,
         old: Option<&Value>,
-        path: &str,
+        path: &Place<'_>,
         out: &mut Findings,
     ) {
         let present = |name: &str| fields.get(name).filter(|value| !value.is_null());
@@ -114,7 +136,7 @@ impl Bounds {
             .flatten()
         {
             if let Some(name) = name.as_str().filter(|name| present(name).is_none()) {
-                let field = below(path, name);
+                let field = Place::Field(path, name);
                 out.report(
                     &field,
                     "schema-required",
@@ -134,7 +156,7 @@ impl Bounds {
         for (name, child) in properties.into_iter().flatten() {
             if let Some(value) = present(name) {
                 let old = old.and_then(|old| old.get(name));
-                self.walk(child, value, old, &below(path, name), out);
+                self.walk(child, value, old, &Place::Field(path, name), out);
             }
         }
         if let Some(child) = schema
@@ -143,7 +165,7 @@ impl Bounds {
         {
             for (name, value) in fields {
                 let old = old.and_then(|old| old.get(name));
-                self.walk(child, value, old, &format!("{path}[{name}]"), out);
+                self.walk(child, value, old, &Place::Entry(path, name), out);
             }
         }
     }
@@ -153,7 +175,7 @@ impl Bounds {
         schema: &Value,
         items: &[Value],
         old: Option<&Value>,
-        path: &str,
+        path: &Place<'_>,
         out: &mut Findings,
     ) {
         let count = items.len() as u64;
@@ -172,7 +194,7 @@ impl Bounds {
             return;
         };
         for (index, item) in items.iter().enumerate() {
-            let here = format!("{path}[{index}]");
+            let here = Place::Item(path, index);
             let same = |other: &&Value| identity(other, &keys) == identity(item, &keys);
             if !keys.is_empty() && items.iter().take(index).any(|earlier| same(&earlier)) {
                 let message = "is there twice; remove one".to_owned();
@@ -186,7 +208,7 @@ impl Bounds {
         }
     }
 
-    fn check_text(&self, schema: &Value, text: &str, path: &str, out: &mut Findings) {
+    fn check_text(&self, schema: &Value, text: &str, path: &Place<'_>, out: &mut Findings) {
         if let Some(allowed) = schema.get("enum").and_then(Value::as_array) {
             if !allowed.iter().any(|value| value.as_str() == Some(text)) {
                 let names: Vec<_> = allowed.iter().filter_map(Value::as_str).collect();
@@ -224,7 +246,7 @@ impl Bounds {
     }
 }
 
-fn check_range(schema: &Value, number: i64, path: &str, out: &mut Findings) {
+fn check_range(schema: &Value, number: i64, path: &Place<'_>, out: &mut Findings) {
     let bound = |name| schema.get(name).and_then(Value::as_f64);
     #[expect(clippy::cast_precision_loss, reason = "bounds are small whole numbers")]
     let value = number as f64;
@@ -260,14 +282,6 @@ fn collect_patterns(
 
 fn limit(schema: &Value, name: &str) -> Option<u64> {
     schema.get(name).and_then(Value::as_u64)
-}
-
-fn below(path: &str, name: &str) -> String {
-    if path.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{path}.{name}")
-    }
 }
 
 fn is_map_list(schema: &Value) -> bool {

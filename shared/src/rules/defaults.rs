@@ -8,37 +8,68 @@ use serde_json::Value;
 
 /// The operations that fill in what `value` leaves to `schema`'s defaults, below `pointer`.
 pub(super) fn missing(schema: &Value, value: &Value, pointer: &PointerBuf) -> Vec<PatchOperation> {
-    let mut operations = Vec::new();
-    collect(schema, value, pointer, &mut operations);
-    operations
+    let mut walk = Walk {
+        pointer,
+        steps: Vec::new(),
+        operations: Vec::new(),
+    };
+    walk.collect(schema, value);
+    walk.operations
 }
 
-fn collect(schema: &Value, value: &Value, pointer: &PointerBuf, out: &mut Vec<PatchOperation>) {
-    match value {
-        Value::Object(fields) => {
-            let properties = schema.get("properties").and_then(Value::as_object);
-            for (name, child) in properties.into_iter().flatten() {
-                let mut here = pointer.clone();
-                here.push_back(name.as_str());
-                match (fields.get(name), child.get("default")) {
-                    (Some(present), _) => collect(child, present, &here, out),
-                    (None, Some(default)) => out.push(PatchOperation::Add(AddOperation {
-                        path: here,
-                        value: default.clone(),
-                    })),
-                    (None, None) => {}
+/// One step of a pointer.
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Name(&'a str),
+    Index(usize),
+}
+
+/// A walk over a value. Pointers are written only for what is missing, which mostly is nothing.
+struct Walk<'a> {
+    pointer: &'a PointerBuf,
+    steps: Vec<Step<'a>>,
+    operations: Vec<PatchOperation>,
+}
+
+impl<'a> Walk<'a> {
+    fn collect(&mut self, schema: &'a Value, value: &'a Value) {
+        match value {
+            Value::Object(fields) => {
+                let properties = schema.get("properties").and_then(Value::as_object);
+                for (name, child) in properties.into_iter().flatten() {
+                    self.steps.push(Step::Name(name));
+                    match (fields.get(name), child.get("default")) {
+                        (Some(present), _) => self.collect(child, present),
+                        (None, Some(default)) => self.add(default),
+                        (None, None) => {}
+                    }
+                    self.steps.pop();
                 }
             }
-        }
-        Value::Array(items) => {
-            if let Some(child) = schema.get("items") {
-                for (index, item) in items.iter().enumerate() {
-                    let mut here = pointer.clone();
-                    here.push_back(index);
-                    collect(child, item, &here, out);
+            Value::Array(items) => {
+                if let Some(child) = schema.get("items") {
+                    for (index, item) in items.iter().enumerate() {
+                        self.steps.push(Step::Index(index));
+                        self.collect(child, item);
+                        self.steps.pop();
+                    }
                 }
             }
+            _ => {}
         }
-        _ => {}
+    }
+
+    fn add(&mut self, default: &Value) {
+        let mut path = self.pointer.clone();
+        for step in &self.steps {
+            match step {
+                Step::Name(name) => path.push_back(*name),
+                Step::Index(index) => path.push_back(*index),
+            }
+        }
+        self.operations.push(PatchOperation::Add(AddOperation {
+            path,
+            value: default.clone(),
+        }));
     }
 }

@@ -10,15 +10,11 @@ use std::{
 
 use cel::{
     Context, DeclarationError, Env, ExecutionError, Program, Value as Cel,
-    common::{
-        types::{
-            CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelNull, CelString, CelUInt,
-        },
-        value::Val,
-    },
+    common::types::{CelBool, CelMap, CelMapKey, CelString},
 };
 use regex::Regex;
-use serde_json::Value;
+
+use super::json_value::Borrowed;
 
 /// Patterns of the table, compiled at first use. Requests bring none, so this stays as small as the
 /// table is.
@@ -45,33 +41,6 @@ fn matches(this: &CelString<'_>, pattern: &CelString<'_>) -> Result<CelBool, Exe
         .unwrap_or_else(PoisonError::into_inner)
         .insert(pattern.inner().to_owned(), regex);
     Ok(CelBool::from(answer))
-}
-
-/// A CEL value that borrows the JSON it stands for.
-pub(super) type Borrowed<'v> = Box<dyn Val + 'v>;
-
-/// Raw JSON as CEL sees it. Numbers without a fraction are integers and null fields are absent, as
-/// in the API server. Text is borrowed: a review is judged without copying it.
-pub(super) fn cel_value(value: &Value) -> Borrowed<'_> {
-    match value {
-        Value::Null => Box::new(CelNull),
-        Value::Bool(flag) => Box::new(CelBool::from(*flag)),
-        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
-            (Some(number), _) => Box::new(CelInt::from(number)),
-            (None, Some(number)) => Box::new(CelUInt::from(number)),
-            (None, None) => Box::new(CelDouble::from(number.as_f64().unwrap_or(f64::NAN))),
-        },
-        Value::String(text) => Box::new(CelString::from(text.as_str())),
-        Value::Array(items) => Box::new(CelList::from(
-            items.iter().map(cel_value).collect::<Vec<_>>(),
-        )),
-        Value::Object(fields) => cel_map(
-            fields
-                .iter()
-                .filter(|(_, value)| !value.is_null())
-                .map(|(name, value)| (name.as_str(), cel_value(value))),
-        ),
-    }
 }
 
 /// A CEL map of the given fields.

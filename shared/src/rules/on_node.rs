@@ -1,19 +1,16 @@
 //! The rules that stand on one node of the object. Pure.
 //!
-//! All rules of a node run on one conversion of its value, and of that only what they read: turning
-//! JSON into CEL values costs more than most rules.
+//! All rules of a node that hold for a write run in one context.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use cel::{Context, Env};
-use serde_json::Value;
 
 use super::{
-    check::Check,
     compiled::{Outcome, Place, Rule},
-    evaluate::{Borrowed, cel_map, cel_value},
     json_path,
-    row::{Binds, Effect, Moment, Node, Row},
+    json_value::cel_value,
+    row::{Binds, Effect, Moment, Node},
     verdict::{Attempt, Phase},
 };
 
@@ -21,14 +18,6 @@ use super::{
 pub(super) struct NodeRules {
     node: Node,
     rules: Vec<Arc<Rule>>,
-    /// The fields these rules read of the node's value.
-    reads: Reads,
-}
-
-/// Which fields of a value are worth converting.
-enum Reads {
-    All,
-    Named(BTreeSet<&'static str>),
 }
 
 impl NodeRules {
@@ -37,16 +26,11 @@ impl NodeRules {
         let mut groups: Vec<Self> = Vec::new();
         for rule in rules {
             for node in rule.row.nodes {
-                let reads = Reads::of_rule(rule.row, node.binds);
                 match groups.iter_mut().find(|group| group.node == *node) {
-                    Some(group) => {
-                        group.rules.push(Arc::clone(&rule));
-                        group.reads.join(reads);
-                    }
+                    Some(group) => group.rules.push(Arc::clone(&rule)),
                     None => groups.push(Self {
                         node: *node,
                         rules: vec![Arc::clone(&rule)],
-                        reads,
                     }),
                 }
             }
@@ -100,7 +84,7 @@ impl NodeRules {
         }
         let mut context = Context::with_env(Arc::clone(env));
         if let Some(old) = old {
-            context.add_variable_as_val("oldSelf", self.reads.of_value(old));
+            context.add_variable_as_val("oldSelf", cel_value(old));
         }
         let path = self.node.path;
         match self.node.binds {
@@ -110,7 +94,7 @@ impl NodeRules {
                 } else {
                     "self"
                 };
-                context.add_variable_as_val(name, self.reads.of_value(value));
+                context.add_variable_as_val(name, cel_value(value));
                 let place = Place {
                     context: &context,
                     value,
@@ -135,74 +119,5 @@ impl NodeRules {
                 }
             }
         }
-    }
-}
-
-impl Reads {
-    /// What a rule needs converted: nothing, where a function reads the JSON itself.
-    fn of_rule(row: &Row, binds: Binds) -> Self {
-        match row.check {
-            Check::Cel(expression) => Self::of(expression, binds),
-            Check::Rust(_) => Self::Named(BTreeSet::new()),
-        }
-    }
-
-    /// The fields that stand behind `self.` and `oldSelf.`; all, where the value is used in any other
-    /// way.
-    fn of(expression: &'static str, binds: Binds) -> Self {
-        if binds != Binds::Itself {
-            return Self::All;
-        }
-        let mut named = BTreeSet::new();
-        for (at, _) in expression.match_indices("elf") {
-            let rest = expression.get(at + 3..).unwrap_or_default();
-            let Some(field) = rest.strip_prefix('.') else {
-                return Self::All;
-            };
-            let end = field
-                .find(|c: char| !c.is_ascii_alphanumeric())
-                .unwrap_or(field.len());
-            named.extend(field.get(..end));
-        }
-        Self::Named(named)
-    }
-
-    fn join(&mut self, other: Self) {
-        match (&mut *self, other) {
-            (Self::Named(ours), Self::Named(theirs)) => ours.extend(theirs),
-            _ => *self = Self::All,
-        }
-    }
-
-    fn of_value<'v>(&self, value: &'v Value) -> Borrowed<'v> {
-        match (self, value) {
-            (Self::Named(named), Value::Object(fields)) => {
-                cel_map(named.iter().filter_map(|name| {
-                    let value = fields.get(*name).filter(|value| !value.is_null())?;
-                    Some((*name, cel_value(value)))
-                }))
-            }
-            _ => cel_value(value),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    // Proves: W-003
-    #[test]
-    fn a_rule_sees_every_field_it_names_and_all_where_it_takes_the_value_whole() {
-        let named = |expression| match Reads::of(expression, Binds::Itself) {
-            Reads::All => None,
-            Reads::Named(named) => Some(named.into_iter().collect::<Vec<_>>()),
-        };
-        assert_eq!(
-            named("has(self.a) == has(oldSelf.b) && self.c.d.size() == 0 || self.a['x'] == 1"),
-            Some(vec!["a", "b", "c"])
-        );
-        assert_eq!(named("self == oldSelf"), None);
-        assert_eq!(named("self.a == 1 && size(self) > 0"), None);
     }
 }
