@@ -51,6 +51,8 @@ const PICTURE: &str = "target/bench/bound-timeline.svg";
 /// What can be measured alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Only {
+    /// What a review costs the webhook, in time, CPU and memory.
+    Webhook,
     /// From a claim to a sandbox that can be dialled, on a real node.
     Node,
     /// What admission adds to a write, beside a webhook in Go.
@@ -85,7 +87,7 @@ pub fn run(flags: &Flags) -> anyhow::Result<()> {
         Err(why) if flags.only.is_none() => Some(Err(why)),
         Err(why) => bail!("bench node measures on a real node: {why}"),
     };
-    let own = asked(Only::Writes)
+    let own = (asked(Only::Webhook) || asked(Only::Writes))
         .then(|| runtime.block_on(build()))
         .transpose()?;
     // Only now: building is what makes a machine busy.
@@ -94,17 +96,21 @@ pub fn run(flags: &Flags) -> anyhow::Result<()> {
     table.add(Figure::text("machine", machine.clone()))?;
 
     if let Some(own) = own {
-        if flags.only.is_none() {
+        if asked(Only::Webhook) {
             let step = Step::begin("measuring the webhook");
             table.extend(webhook::measure(&own)?)?;
             step.done();
+        }
+        if flags.only.is_none() {
             let step = Step::begin("measuring the controller");
             table.extend(runtime.block_on(claims::measure(&own))?)?;
             step.done();
         }
-        let step = Step::begin("measuring what admission adds to a write");
-        table.extend(runtime.block_on(Box::pin(writes::measure(&own)))?)?;
-        step.done();
+        if asked(Only::Writes) {
+            let step = Step::begin("measuring what admission adds to a write");
+            table.extend(runtime.block_on(Box::pin(writes::measure(&own)))?)?;
+            step.done();
+        }
     }
     match node {
         Some(Ok(archive)) => {

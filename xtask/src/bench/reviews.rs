@@ -55,6 +55,43 @@ pub fn class_changed() -> anyhow::Result<Review> {
     review("class_changed", &request)
 }
 
+/// Small objects within each object of [`heavy_class_changed`]: the tree of a few more would not be
+/// built any more.
+const HEAVY_OBJECTS: usize = 60_000;
+
+/// Text in each object of [`heavy_class_changed`], so that both together come near the largest review
+/// that is read.
+const HEAVY_TEXT: usize = 2 * 1024 * 1024;
+
+/// A class changed that is almost as large as any that is read, and of almost as many values. No API
+/// server would store it; anybody who reaches the port can send it.
+pub fn heavy_class_changed() -> anyhow::Result<Review> {
+    let mut old = stored(CLASS)?;
+    let objects = (0..HEAVY_OBJECTS).map(|at| (format!("object-{at}"), json!({})));
+    old.pointer_mut("/metadata")
+        .and_then(Value::as_object_mut)
+        .context("the class has no metadata")?
+        .extend([
+            ("objects".to_owned(), Value::Object(objects.collect())),
+            (
+                "annotations".to_owned(),
+                json!({ "example.org/text": "x".repeat(HEAVY_TEXT) }),
+            ),
+        ]);
+    let mut new = old.clone();
+    *new.pointer_mut("/spec/resources/limits/memory")
+        .context("the class has no memory limit")? = json!("768Mi");
+    let review = json!({
+        "kind": "AdmissionReview",
+        "apiVersion": "admission.k8s.io/v1",
+        "request": request("clustersandboxclasses", "UPDATE", &new, &old),
+    });
+    Ok(Review {
+        name: "heavy_class_changed",
+        body: serde_json::to_vec(&review)?,
+    })
+}
+
 /// A manifest with what the API server adds to it.
 fn stored(yaml: &str) -> anyhow::Result<Value> {
     let mut object = manifests::parse(yaml)?
@@ -159,6 +196,13 @@ mod tests {
         for review in [claim_created().unwrap(), class_changed().unwrap()] {
             assert_eq!(review.body.len(), SIZE, "{}", review.name);
         }
+    }
+
+    #[test]
+    fn the_heavy_review_is_just_below_what_is_still_read() {
+        let size = heavy_class_changed().unwrap().body.len();
+        let most = 7 * 1024 * 1024;
+        assert!(size < most && size > most * 3 / 4, "{size} bytes");
     }
 
     #[test]

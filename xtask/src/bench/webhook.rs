@@ -30,6 +30,13 @@ const LOAD: Load = Load {
 /// As many connections as a large control plane might hold.
 const CROWD: usize = 1000;
 
+/// Reviews that weigh as much as any that is read, from many API servers at once.
+const HEAVY: Load = Load {
+    connections: 8,
+    rate: 200,
+    count: 32,
+};
+
 /// How long it may take to become ready.
 const START: Duration = Duration::from_secs(30);
 
@@ -91,6 +98,7 @@ pub fn measure(own: &OwnBinaries) -> anyhow::Result<Vec<Figure>> {
     }
     let measured = reviews_of(id, &target);
     let peak = crowded(id, &target);
+    let heavy_peak = heavy(id, &target);
     machine::stay_on(&cores)?;
     figures.extend(measured?);
     figures.push(Figure::within(
@@ -98,6 +106,12 @@ pub fn measure(own: &OwnBinaries) -> anyhow::Result<Vec<Figure>> {
         peak? / 1024.0,
         "MiB",
         40.0,
+    ));
+    figures.push(Figure::within(
+        "webhook_memory_with_heavy_reviews",
+        heavy_peak? / 1024.0,
+        "MiB",
+        160.0,
     ));
     webhook.check()?;
     Ok(figures)
@@ -150,6 +164,16 @@ fn crowded(id: u32, target: &Target) -> anyhow::Result<f64> {
     }
     let requests: Vec<&[u8]> = requests.iter().map(Vec::as_slice).collect();
     load::crowd(target, &requests, CROWD, || process::resident_peak(id))?
+}
+
+/// The peak after a load of [`HEAVY`] reviews, of which one at a time is parsed. It comes last: it is
+/// higher than any other.
+fn heavy(id: u32, target: &Target) -> anyhow::Result<f64> {
+    let review = reviews::heavy_class_changed()?;
+    for path in &PATHS {
+        load::send(target, &review.request(path.name), HEAVY, || (), || ())?;
+    }
+    process::resident_peak(id)
 }
 
 /// Writes what a webhook on 127.0.0.1 serves, signed by `authority`.
