@@ -14,6 +14,7 @@ mod audit;
 mod changes;
 mod denial;
 mod note;
+mod parse;
 mod path;
 mod request;
 mod response;
@@ -22,7 +23,6 @@ mod uid;
 mod weight;
 
 use sandgate_shared::rules::{Attempt, Phase, Verdict};
-use serde_json::Value;
 
 use self::denial::{Status, StatusReason};
 use self::request::{Asked, Unreadable};
@@ -165,7 +165,7 @@ pub fn answer(body: &[u8], phase: Phase, judge: &dyn Judge) -> Answer {
         let status = Status::new(StatusReason::RequestEntityTooLarge, message.to_owned());
         return Answer::without_request(uid::find(body).as_deref(), response::VERSION, status);
     }
-    let review: Value = match serde_json::from_slice(body) {
+    let review = match parse::parse(body) {
         Ok(review) => review,
         Err(error) => {
             let message = format!(

@@ -146,14 +146,20 @@ async fn serve_stream<H: Handler>(
         Transport::Plain => serve_io(stream, handler, limits, lifecycle).await,
         Transport::Tls(acceptor, metrics) => {
             metrics.connections.inc();
+            // On the heap, and gone when it is over: what a task may hold at any time it holds all the
+            // time, and the session would lie in it once for each place that it is passed through.
+            let shaking = Box::pin(tokio::time::timeout(
+                limits.handshake,
+                acceptor.accept(stream),
+            ));
             let shaken = tokio::select! {
-                shaken = tokio::time::timeout(limits.handshake, acceptor.accept(stream)) => shaken,
+                shaken = shaking => shaken,
                 () = lifecycle.stopping.cancelled() => {
                     metrics.connections.dec();
                     return;
                 }
             };
-            match shaken {
+            match shaken.map(|shaken| shaken.map(Box::new)) {
                 Ok(Ok(stream)) => serve_io(stream, handler, limits, lifecycle).await,
                 Ok(Err(error)) => {
                     metrics.handshake_failures.inc();
@@ -178,3 +184,6 @@ where
         tracing::debug!(%error, "connection ended early");
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@ use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use rstest::rstest;
 use sandgate_shared::rules::{Subject, Violation};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 

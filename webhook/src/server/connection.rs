@@ -34,7 +34,9 @@ where
     let service = service_fn(move |request: Request<Incoming>| {
         let (handler, pace) = (handler.clone(), Arc::clone(&pace));
         let draining = lifecycle.draining.clone();
-        async move {
+        // On the heap while there is a request: a connection keeps room for what answers it even when
+        // it is idle, as nearly all are.
+        Box::pin(async move {
             pace.begin();
             let mut response = handler.handle(request).await;
             pace.end();
@@ -44,7 +46,7 @@ where
                     .insert(CONNECTION, HeaderValue::from_static("close"));
             }
             Ok::<_, Infallible>(response)
-        }
+        })
     });
     let mut builder = http1::Builder::new();
     // hyper's own limit starts when a connection falls idle, so it would close idle ones as fast as slow

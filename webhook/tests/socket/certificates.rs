@@ -12,13 +12,15 @@ use serde_json::json;
 
 use crate::webhook::{NAME, Setup, Webhook, admits, files, review};
 
-fn fingerprint(pem: &str) -> String {
+/// How a leaf is told from others.
+pub fn fingerprint(pem: &str) -> String {
     Certificate::read_all(pem.as_bytes()).unwrap()[0]
         .fingerprint()
         .to_string()
 }
 
-async fn served(webhook: &Webhook) -> String {
+/// The fingerprint of the leaf that is served now.
+pub async fn served(webhook: &Webhook) -> String {
     let leaf = webhook.connect().await.leaf();
     Certificate::from_der(leaf)
         .unwrap()

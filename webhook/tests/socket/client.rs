@@ -67,6 +67,15 @@ pub async fn connect(
         .iter()
         .map(|name| name.as_bytes().to_vec())
         .collect();
+    connect_by(address, config, name).await
+}
+
+/// Connects over TLS as `config` says, expecting `name`.
+pub async fn connect_by(
+    address: SocketAddr,
+    config: ClientConfig,
+    name: &str,
+) -> std::io::Result<Tls> {
     let name = ServerName::try_from(name.to_owned()).unwrap();
     let stream = TcpStream::connect(address).await?;
     let stream = TlsConnector::from(Arc::new(config))
@@ -92,10 +101,15 @@ impl Tls {
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub async fn post(&mut self, path: &str, body: impl AsRef<[u8]>) -> Answer {
+        self.post_with(path, "content-type: application/json\r\n", body)
+            .await
+    }
+
+    /// Posts with these headers, each with the end of its line.
+    pub async fn post_with(&mut self, path: &str, headers: &str, body: impl AsRef<[u8]>) -> Answer {
         let body = body.as_ref();
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: webhook\r\ncontent-type: application/json\r\n\
-             content-length: {}\r\n\r\n",
+            "POST {path} HTTP/1.1\r\nhost: webhook\r\n{headers}content-length: {}\r\n\r\n",
             body.len()
         );
         self.send(head.as_bytes()).await;

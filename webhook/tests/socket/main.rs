@@ -13,6 +13,8 @@ mod webhook;
 
 mod bodies;
 mod certificates;
+mod contents;
 mod ending;
 mod envelopes;
+mod load;
 mod transport;
