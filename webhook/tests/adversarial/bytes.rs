@@ -17,6 +17,9 @@ fn holding(way: Way, text: &str) -> Vec<u8> {
     );
     let review = review(CLAIM, way, &good(CLAIM), &object, &operator()).to_string();
     assert!(review.contains("\"HERE\""));
+    // The API server writes the uid first, which is how it is found in what cannot be read.
+    let early = format!(r#""request":{{"uid":"{UID}","#);
+    let review = review.replacen(r#""request":{"#, &early, 1);
     review.replace("\"HERE\"", text).into_bytes()
 }
 

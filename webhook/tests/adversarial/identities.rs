@@ -144,10 +144,6 @@ fn an_identity_of_types_that_no_api_server_sends_admits_nothing() {
         vec![set("/groups", json!({"system:serviceaccounts": true}))],
         vec![set(
             "/extra",
-            json!(["authentication.kubernetes.io/pod-name"]),
-        )],
-        vec![set(
-            "/extra",
             json!("authentication.kubernetes.io/pod-name"),
         )],
         vec![set("/uid", json!(["u"])), set("/username", json!(7))],
