@@ -155,7 +155,7 @@ fn of_a_key_that_is_there_twice_the_last_counts_as_it_does_for_whoever_stores_it
     }
     let asks_twice = review(CLAIM, Way::Create, &good(CLAIM), &good(CLAIM), &operator())
         .to_string()
-        .replacen("{", r#"{"request":{"uid":"another","object":{}},"#, 1);
+        .replacen('{', r#"{"request":{"uid":"another","object":{}},"#, 1);
     let answered = ask(asks_twice.as_bytes(), Phase::Validating);
     assert_eq!(answered.uid.as_deref(), Some(UID));
 }
