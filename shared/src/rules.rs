@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `row`, `check` | what a rule is |
 //! | `claim`, `class`, `connection`, `provenance`, `warnings` | the rules |
-//! | `hosts`, `templates`, `state_files` | what rules ask that CEL cannot say |
+//! | `hosts`, `quantities`, `templates`, `state_files` | what rules ask that CEL cannot say |
 //! | `rulebook` | one write judged |
 //! | `compiled`, `on_node`, `about_writer` | rules compiled, and run where they stand |
 //! | `bounds`, `defaults` | what the schema itself says, applied to raw JSON |
@@ -28,6 +28,7 @@ mod json_path;
 mod json_value;
 mod on_node;
 mod provenance;
+mod quantities;
 mod row;
 mod rulebook;
 mod state_files;

@@ -151,6 +151,7 @@ impl Bounds {
             out.oversized = true;
             let message = format!("may not have more than {most} entries");
             out.report(path, "schema-max-properties", "FieldValueTooMany", message);
+            return;
         }
         let properties = schema.get("properties").and_then(Value::as_object);
         for (name, child) in properties.into_iter().flatten() {

@@ -44,7 +44,8 @@ const fn on_bindings(
     }
 }
 
-/// A row that freezes one field: set, unset and changed are all refused, whoever asks (W-009).
+/// A row that freezes one field: set, unset and changed are all refused, whoever asks (W-009). An empty
+/// text or list and `false` are as good as absent; a present object is not.
 const fn frozen(id: &'static str, expression: &'static str, field: &'static str) -> Row {
     Row {
         moment: Moment::Change,
@@ -242,12 +243,12 @@ pub(super) const ROWS: &[Row] = &for_kinds(
         ),
         frozen(
             "claim-mounts-immutable",
-            "(has(self.mounts) ? self.mounts.size() : 0) == (has(oldSelf.mounts) ? oldSelf.mounts.size() : 0) && (!has(self.mounts) || !has(oldSelf.mounts) || self.mounts == oldSelf.mounts)",
+            "(has(self.mounts) ? self.mounts.size() : 0) == (has(oldSelf.mounts) ? oldSelf.mounts.size() : 0) && (!has(self.mounts) || self.mounts.all(m, oldSelf.mounts.exists(n, (has(m.role) ? m.role : '') == (has(n.role) ? n.role : '') && (has(m.id) ? m.id : '') == (has(n.id) ? n.id : '') && (has(m.path) ? m.path : '') == (has(n.path) ? n.path : '') && (has(m.mustExist) && m.mustExist) == (has(n.mustExist) && n.mustExist))))",
             ".mounts",
         ),
         frozen(
             "claim-mount-immutable",
-            "has(self.mount) == has(oldSelf.mount) && (!has(self.mount) || self.mount == oldSelf.mount)",
+            "has(self.mount) == has(oldSelf.mount) && (!has(self.mount) || ((has(self.mount.role) ? self.mount.role : '') == (has(oldSelf.mount.role) ? oldSelf.mount.role : '') && (has(self.mount.id) ? self.mount.id : '') == (has(oldSelf.mount.id) ? oldSelf.mount.id : '') && (has(self.mount.path) ? self.mount.path : '') == (has(oldSelf.mount.path) ? oldSelf.mount.path : '') && (has(self.mount.mustExist) && self.mount.mustExist) == (has(oldSelf.mount.mustExist) && oldSelf.mount.mustExist)))",
             ".mount",
         ),
         frozen(
@@ -267,7 +268,7 @@ pub(super) const ROWS: &[Row] = &for_kinds(
         ),
         frozen(
             "claim-enrolment-immutable",
-            "has(self.enrolment) == has(oldSelf.enrolment) && (!has(self.enrolment) || (self.enrolment.connection == oldSelf.enrolment.connection && (has(self.enrolment.subject) ? self.enrolment.subject : '') == (has(oldSelf.enrolment.subject) ? oldSelf.enrolment.subject : '') && duration(has(self.enrolment.maxDuration) ? self.enrolment.maxDuration : '15m') == duration(has(oldSelf.enrolment.maxDuration) ? oldSelf.enrolment.maxDuration : '15m')))",
+            "has(self.enrolment) == has(oldSelf.enrolment) && (!has(self.enrolment) || self.enrolment == oldSelf.enrolment || (self.enrolment.connection == oldSelf.enrolment.connection && (has(self.enrolment.subject) ? self.enrolment.subject : '') == (has(oldSelf.enrolment.subject) ? oldSelf.enrolment.subject : '') && [(has(self.enrolment.maxDuration) ? self.enrolment.maxDuration : '15m'), (has(oldSelf.enrolment.maxDuration) ? oldSelf.enrolment.maxDuration : '15m')].all(d, d.matches('^([0-9]{1,4}([.][0-9]{1,9})?(h|m|s|ms))+$')) && duration((has(self.enrolment.maxDuration) ? self.enrolment.maxDuration : '15m')) == duration((has(oldSelf.enrolment.maxDuration) ? oldSelf.enrolment.maxDuration : '15m'))))",
             ".enrolment",
         ),
     ],

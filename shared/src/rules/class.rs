@@ -2,12 +2,30 @@
 
 use super::{
     check::Check,
+    quantities,
     row::{Binds, Moment, Node, Reason, Row, for_kinds, on_spec, warning, webhook_only},
     state_files, templates,
     verdict::Subject,
 };
 
 const CLASSES: &[Subject] = &[Subject::SandboxClass, Subject::ClusterSandboxClass];
+const FILESYSTEM: &[Node] = &[Node {
+    path: "spec.filesystem",
+    binds: Binds::Itself,
+}];
+const SCRATCH: &[Node] = &[SCRATCH_VOLUME];
+/// What is mounted where the class says.
+const MOUNTED: &[Node] = &[
+    Node {
+        path: "spec.filesystem.workspace",
+        binds: Binds::It,
+    },
+    SCRATCH_VOLUME,
+];
+const SCRATCH_VOLUME: Node = Node {
+    path: "spec.filesystem.scratch",
+    binds: Binds::EachItem,
+};
 const NEW_CLASS: &str = "create a new class instead";
 const ARGUMENT: &str = "must be a Go text/template of fields, index, if, with, range, pipelines, comparisons, printf, print and len";
 
@@ -32,6 +50,105 @@ pub(super) const ROWS: &[Row] = &for_kinds(
             "a cpu or memory limit of 0 is no limit, and a negative one is none either",
             "set limits above 0, or trusted: true for first-party code",
             &["T-047", "W-021"],
+        ),
+        webhook_only(
+            "class-requests",
+            Check::Rust(quantities::requests),
+            ".resources.requests",
+            Reason::Invalid,
+            "a request is a quantity of at least 0 and at most the limit of the same resource",
+            "lower the request, raise the limit, or leave the request out: it then equals the limit",
+            &["T-047", "W-020"],
+        ),
+        webhook_only(
+            "class-limits-quantity",
+            Check::Rust(quantities::limits),
+            ".resources.limits",
+            Reason::Invalid,
+            "a limit is a quantity whose exponent, if any, is a whole number of at most 9 digits",
+            "write it like 500m or 4Gi",
+            &["T-047", "W-020"],
+        ),
+        Row {
+            nodes: SCRATCH,
+            ..webhook_only(
+                "class-scratch-quantity",
+                Check::Rust(quantities::size),
+                ".sizeLimit",
+                Reason::Invalid,
+                "a size is a quantity whose exponent, if any, is a whole number of at most 9 digits",
+                "write it like 1Gi",
+                &["T-046", "W-020"],
+            )
+        },
+        Row {
+            nodes: SCRATCH,
+            ..on_spec(
+                "class-scratch-size",
+                "!string(it.sizeLimit).matches('^(-|[+]?[0.]+([^0-9.]|$))')",
+                ".sizeLimit",
+                Reason::Invalid,
+                "a scratch volume needs a size above 0",
+                "write it like 1Gi",
+                &["T-046", "W-020"],
+            )
+        },
+        Row {
+            nodes: SCRATCH,
+            ..on_spec(
+                "class-scratch-name-reserved",
+                "!it.name.startsWith('sandgate-')",
+                ".name",
+                Reason::Forbidden,
+                "names that start with sandgate- are kept for the operator's own volumes",
+                "give the volume another name",
+                &["T-079", "W-020"],
+            )
+        },
+        Row {
+            nodes: FILESYSTEM,
+            ..on_spec(
+                "class-scratch-names-unique",
+                "!has(self.scratch) || self.scratch.all(a, self.scratch.exists_one(b, b.name == a.name))",
+                ".scratch",
+                Reason::Duplicate,
+                "two scratch volumes have the same name",
+                "give each its own",
+                &["T-079", "W-020"],
+            )
+        },
+        Row {
+            nodes: MOUNTED,
+            ..on_spec(
+                "class-mount-path",
+                "it.mountPath.matches('^(/[^/:[:cntrl:]]+)+$') && !it.mountPath.matches('/[.]{1,2}(/|$)')",
+                ".mountPath",
+                Reason::Invalid,
+                "must be an absolute path below '/', without empty, '.' or '..' segments, a '/' at the end, ':' or control characters",
+                "write it like /workspace",
+                &["T-079", "W-020"],
+            )
+        },
+        Row {
+            nodes: FILESYSTEM,
+            ..on_spec(
+                "class-mount-paths-disjoint",
+                "!has(self.scratch) || self.scratch.all(a, self.scratch.exists_one(b, (a.mountPath + '/').startsWith(b.mountPath + '/') || (b.mountPath + '/').startsWith(a.mountPath + '/')) && (!has(self.workspace) || !((a.mountPath + '/').startsWith(self.workspace.mountPath + '/') || (self.workspace.mountPath + '/').startsWith(a.mountPath + '/'))))",
+                ".scratch",
+                Reason::Invalid,
+                "no two of the workspace and the scratch volumes may be mounted at one path or one inside another",
+                "give each a mountPath of its own, such as /workspace and /scratch",
+                &["T-079", "W-020"],
+            )
+        },
+        on_spec(
+            "class-state-file",
+            "!has(self.connections) || self.connections.all(c, !has(c.session) || !has(c.session.stateFile) || (c.session.stateFile.matches('^(/[^/[:cntrl:]]+)+$') && !c.session.stateFile.matches('/[.]{1,2}(/|$)') && has(self.filesystem) && has(self.filesystem.scratch) && self.filesystem.scratch.exists(s, c.session.stateFile.startsWith(s.mountPath + '/'))))",
+            ".connections",
+            Reason::Invalid,
+            "a stateFile must be an absolute, normalised path below the mountPath of one of the class's scratch volumes",
+            "put it on a scratch volume of medium Memory, like /session/state.json",
+            &["T-056", "W-020"],
         ),
         on_spec(
             "class-resource-claims",

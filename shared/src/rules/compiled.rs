@@ -117,8 +117,70 @@ impl Rule {
 
 /// Compiles one expression; `rule` names it in the error.
 pub(super) fn compile(rule: &str, expression: &str) -> Result<Program, CompileError> {
+    #[cfg(test)]
+    tests::COMPILED.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
     Program::compile(expression).map_err(|error| CompileError::Rule {
         rule: rule.to_owned(),
         detail: error.to_string(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        corpus::cases,
+        render::Installation,
+        rules::{Attempt, Phase, Rulebook, table},
+    };
+
+    /// Expressions compiled by this process.
+    pub(super) static COMPILED: AtomicUsize = AtomicUsize::new(0);
+
+    /// Puts CEL wherever a request can hold text, names of fields included.
+    fn with_cel_everywhere(value: &mut Value) {
+        let cel = "[1,2,3].all(x, x > 0) && 'a'.matches('(a+)+$')";
+        match value {
+            Value::String(text) => cel.clone_into(text),
+            Value::Array(items) => items.iter_mut().for_each(with_cel_everywhere),
+            Value::Object(fields) => {
+                fields.values_mut().for_each(with_cel_everywhere);
+                fields.insert(cel.to_owned(), json!(cel));
+            }
+            _ => {}
+        }
+    }
+
+    // Proves: W-003
+    #[test]
+    fn cel_is_compiled_once_at_start_and_never_for_a_request() {
+        let before = COMPILED.load(Ordering::SeqCst);
+        let identity = Installation::default().identity();
+        let rulebook = Rulebook::compile(&identity).unwrap();
+        let compiled = COMPILED.load(Ordering::SeqCst) - before;
+        let expressions = table().filter(|row| row.check.cel().is_some()).count();
+        // Each rule, and the expression that recognises the operator.
+        assert_eq!(compiled, expressions + 1);
+        for case in cases().unwrap() {
+            let mut bent = case.new.clone();
+            with_cel_everywhere(&mut bent);
+            for object in [&case.new, &bent] {
+                rulebook.judge(&Attempt {
+                    subject: case.subject,
+                    operation: case.operation(),
+                    subresource: case.subresource.as_deref(),
+                    phase: Phase::Validating,
+                    object,
+                    old_object: case.old.as_ref(),
+                    user_info: &case.who.user_info(&identity),
+                });
+            }
+        }
+        let all = COMPILED.load(Ordering::SeqCst) - before;
+        assert_eq!(all, compiled, "a request made the parser of CEL run");
+    }
 }

@@ -2,12 +2,15 @@
 
 use thiserror::Error;
 
+/// What the API server says of a token that is bound to a pod: the one pod's name.
+const POD_NAME: &str = "authentication.kubernetes.io/pod-name";
+
 /// The operator's ServiceAccount, and how much of it a request must show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperatorIdentity {
     /// `system:serviceaccount:<namespace>:<name>`.
     pub username: String,
-    /// Demand a token bound to a pod. A token minted by hand then does not pass; leave it on unless
+    /// Demand a token bound to one pod. A token minted by hand then does not pass; leave it on unless
     /// the cluster's tokens carry no pod.
     pub require_pod_bound_token: bool,
 }
@@ -54,10 +57,11 @@ impl OperatorIdentity {
             format!("'system:serviceaccounts:{namespace}' in request.userInfo.groups"),
         ];
         if self.require_pod_bound_token {
+            let pods = format!("request.userInfo.extra['{POD_NAME}']");
             terms.push("has(request.userInfo.extra)".to_owned());
-            terms.push(
-                "'authentication.kubernetes.io/pod-name' in request.userInfo.extra".to_owned(),
-            );
+            terms.push(format!("'{POD_NAME}' in request.userInfo.extra"));
+            terms.push(format!("{pods}.size() == 1"));
+            terms.push(format!("{pods}.all(pod, pod != '')"));
         }
         Ok(terms.join(" && "))
     }

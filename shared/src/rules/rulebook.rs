@@ -24,6 +24,9 @@ use crate::render;
 /// Parsing CEL takes more stack than a thread has by default.
 const COMPILE_STACK: usize = 64 * 1024 * 1024;
 
+/// Set on an object that only waits for its finalizers.
+const DELETION: &str = "metadata.deletionTimestamp";
+
 /// The whole table, compiled once at start and shared by all requests.
 pub struct Rulebook {
     env: Arc<Env>,
@@ -171,18 +174,19 @@ impl Rulebook {
     }
 }
 
-/// An object on its way out may lose its finalizers whatever the rules say today; nothing is
-/// filled into it either.
+/// An object on its way out may lose its finalizers whatever the rules say today.
 fn leaves_alone(attempt: &Attempt<'_>) -> bool {
-    let deleting = json_path::at(attempt.object, "metadata.deletionTimestamp").is_some();
+    let deleting = json_path::at(attempt.object, DELETION).is_some();
     let same_spec = attempt
         .old_object
         .is_some_and(|old| old.get("spec") == attempt.object.get("spec"));
     attempt.subresource.is_none() && deleting && same_spec
 }
 
+/// The defaults to fill in; none into an object on its way out, whose finalizers somebody waits for.
 fn missing_defaults(attempt: &Attempt<'_>, bounds: &Bounds) -> json_patch::Patch {
-    let spec = json_path::at(attempt.object, "spec").filter(|spec| spec.is_object());
+    let leaving = json_path::at(attempt.object, DELETION).is_some();
+    let spec = json_path::at(attempt.object, "spec").filter(|spec| spec.is_object() && !leaving);
     let operations = match (attempt.phase, attempt.subresource, spec) {
         (Phase::Mutating, None, Some(spec)) => {
             defaults::missing(bounds.schema(), spec, &PointerBuf::from_tokens(["spec"]))
