@@ -2,11 +2,26 @@
 //!
 //! One file of cases a kind, under `shared/corpus/`. The same cases are judged by the rulebook alone
 //! and sent through a real API server with each layer on alone, so that the layers cannot disagree.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `who` | everybody who writes |
+//! | `tried` | what a case shows of a rule |
+//! | `long` | the shorthand for long texts and lists |
+//! | `transitions` | every way to change an immutable field |
+
+mod long;
+mod transitions;
+mod tried;
+mod who;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::rules::{Operation, OperatorIdentity, Subject};
+use crate::rules::{Operation, Subject};
+pub use transitions::{Frozen, State, frozen};
+pub use tried::Tried;
+pub use who::Who;
 
 /// One write.
 #[derive(Clone, Debug)]
@@ -29,27 +44,6 @@ pub struct Case {
     pub warned: Vec<String>,
 }
 
-/// Who writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Who {
-    /// `system:masters`.
-    #[default]
-    Administrator,
-    /// Somebody with every right on our kinds.
-    User,
-    /// Somebody who may write classes only.
-    ClassAuthor,
-    /// The operator, whole.
-    Operator,
-    /// The operator's name and groups, but no uid.
-    OperatorWithoutUid,
-    /// The operator's name, but neither ServiceAccount group.
-    OperatorWithoutGroups,
-    /// The operator's token, not bound to a pod.
-    OperatorWithoutPod,
-}
-
 #[derive(Deserialize)]
 struct Sheet {
     kind: String,
@@ -64,7 +58,7 @@ struct Line {
     #[serde(default)]
     metadata_name: Option<String>,
     #[serde(default)]
-    who: Who,
+    who: Writers,
     #[serde(default)]
     subresource: Option<String>,
     #[serde(default)]
@@ -76,6 +70,20 @@ struct Line {
     warned: Vec<String>,
 }
 
+/// One writer, or several that try the same.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Writers {
+    One(Who),
+    Each(Vec<Who>),
+}
+
+impl Default for Writers {
+    fn default() -> Self {
+        Self::One(Who::default())
+    }
+}
+
 impl Case {
     /// Create or update.
     pub fn operation(&self) -> Operation {
@@ -85,36 +93,14 @@ impl Case {
             Operation::Create
         }
     }
-}
 
-impl Who {
-    /// `userInfo` as the API server would write it.
-    pub fn user_info(self, operator: &OperatorIdentity) -> Value {
-        let namespace = operator.username.split(':').nth(2).unwrap_or_default();
-        let groups = json!([
-            "system:serviceaccounts",
-            format!("system:serviceaccounts:{namespace}"),
-            "system:authenticated"
-        ]);
-        let pod = json!({"authentication.kubernetes.io/pod-name": ["sandgate-0"]});
-        let name = &operator.username;
-        match self {
-            Self::Administrator => json!({"username": "admin", "groups": ["system:masters"]}),
-            Self::User => json!({"username": "alice", "groups": ["system:authenticated"]}),
-            Self::ClassAuthor => {
-                json!({"username": "platform", "groups": ["system:authenticated"]})
-            }
-            Self::Operator => json!({"username": name, "uid": "u", "groups": groups, "extra": pod}),
-            Self::OperatorWithoutUid => json!({"username": name, "groups": groups, "extra": pod}),
-            Self::OperatorWithoutGroups => {
-                json!({"username": name, "uid": "u", "groups": ["system:authenticated"], "extra": pod})
-            }
-            Self::OperatorWithoutPod => json!({"username": name, "uid": "u", "groups": groups}),
-        }
+    /// Whether the bounds of the CRD's schema refuse it, as the API server does before any rule.
+    pub fn breaks_the_schema(&self) -> bool {
+        self.refused.iter().any(|rule| rule.starts_with("schema-"))
     }
 }
 
-/// Every case; those of classes once for each class kind.
+/// Every case, of all sheets and of [`frozen`]; those of classes once for each class kind.
 ///
 /// # Errors
 /// A sheet that does not parse, with its reason.
@@ -128,35 +114,60 @@ pub fn cases() -> Result<Vec<Case>, String> {
         let sheet: Sheet = serde_saphyr::from_str(sheet).map_err(|error| error.to_string())?;
         let subject = Subject::from_kind(&sheet.kind).ok_or("a sheet of an unknown kind")?;
         for line in &sheet.cases {
-            cases.push(case(subject, &sheet.base, line));
-            if subject == Subject::SandboxClass {
-                cases.push(case(Subject::ClusterSandboxClass, &sheet.base, line));
-            }
+            cases.extend(line.cases(subject, &sheet.base));
         }
     }
+    for frozen in frozen()? {
+        cases.extend(frozen.cases());
+    }
+    let of_clusters = cases
+        .iter()
+        .filter(|case| case.subject == Subject::SandboxClass);
+    let of_clusters = of_clusters.cloned().map(for_the_cluster);
+    let of_clusters: Vec<Case> = of_clusters.collect();
+    cases.extend(of_clusters);
     Ok(cases)
 }
 
-fn case(subject: Subject, base: &Value, line: &Line) -> Case {
-    let build = |patch: &Value| {
-        let mut object = base.clone();
-        json_patch::merge(&mut object, patch);
-        if let Some(fields) = object.as_object_mut() {
-            fields.insert("kind".into(), json!(subject.kind()));
+/// The same case of the cluster-wide kind of class.
+fn for_the_cluster(mut case: Case) -> Case {
+    case.subject = Subject::ClusterSandboxClass;
+    for object in [Some(&mut case.new), case.old.as_mut()]
+        .into_iter()
+        .flatten()
+    {
+        json_patch::merge(object, &json!({"kind": case.subject.kind()}));
+    }
+    case
+}
+
+impl Line {
+    /// The case of each of its writers.
+    fn cases(&self, subject: Subject, base: &Value) -> Vec<Case> {
+        let build = |patch: &Value| {
+            let mut object = base.clone();
+            json_patch::merge(&mut object, &long::expand(patch, 0));
+            if let Some(name) = &self.metadata_name {
+                json_patch::merge(&mut object, &json!({"metadata": {"name": name}}));
+            }
+            object
+        };
+        let case = |who: Who, name: String| Case {
+            name,
+            subject,
+            subresource: self.subresource.clone(),
+            who,
+            old: self.old.as_ref().map(build),
+            new: build(&self.new),
+            refused: self.refused.clone(),
+            warned: self.warned.clone(),
+        };
+        match &self.who {
+            Writers::One(who) => vec![case(*who, self.name.clone())],
+            Writers::Each(each) => each
+                .iter()
+                .map(|who| case(*who, format!("{} ({who:?})", self.name)))
+                .collect(),
         }
-        if let Some(name) = &line.metadata_name {
-            json_patch::merge(&mut object, &json!({"metadata": {"name": name}}));
-        }
-        object
-    };
-    Case {
-        name: line.name.clone(),
-        subject,
-        subresource: line.subresource.clone(),
-        who: line.who,
-        old: line.old.as_ref().map(build),
-        new: build(&line.new),
-        refused: line.refused.clone(),
-        warned: line.warned.clone(),
     }
 }

@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 
 use rstest::rstest;
 use sandgate_shared::{
-    corpus::{Case, cases},
+    corpus::{Case, Tried, cases},
     render::Installation,
-    rules::{Attempt, Binds, Effect, Layer, Phase, Row, Rulebook, Verdict, table},
+    rules::{Attempt, Binds, Effect, Layer, Phase, Row, Rulebook, Subject, Verdict, table},
 };
 use serde_json::{Value, json};
 
@@ -89,8 +89,8 @@ fn differs(verdict: &Verdict, case: &Case, phase: Phase) -> bool {
     !verdict.faults.is_empty() || named(verdict) != expected || warned(verdict) != expected_warnings
 }
 
-// Proves: W-003, W-009, W-010, W-011, W-012, W-013, W-014, W-015, W-016, W-017, W-018, W-019, W-021, W-022, W-023, W-024, W-025, W-026, W-027, W-028, W-029
-// Proves: T-007, T-009, T-011, T-012, T-013, T-014, T-015, T-016, T-017, T-018, T-019, T-020, T-021, T-023, T-024, T-025, T-027, T-028, T-040, T-041, T-042, T-043, T-044, T-047, T-048, T-053, T-055, T-057, T-058, T-061, T-062, T-063, T-064, T-065, T-066, T-068, T-069, T-070, T-072, T-074, T-075, T-076, T-077, T-078
+// Proves: W-003, W-009, W-010, W-011, W-012, W-013, W-014, W-015, W-016, W-017, W-018, W-019, W-020, W-021, W-022, W-023, W-024, W-025, W-026, W-027, W-028, W-029
+// Proves: T-007, T-008, T-009, T-010, T-011, T-012, T-013, T-014, T-015, T-016, T-017, T-018, T-019, T-020, T-021, T-022, T-023, T-024, T-025, T-027, T-028, T-037, T-038, T-039, T-040, T-041, T-042, T-043, T-044, T-046, T-047, T-048, T-049, T-053, T-054, T-055, T-056, T-057, T-058, T-061, T-062, T-063, T-064, T-065, T-066, T-068, T-069, T-070, T-072, T-074, T-075, T-076, T-077, T-078, T-079
 #[rstest]
 #[case::before_the_schema(Phase::Mutating)]
 #[case::as_it_will_be_stored(Phase::Validating)]
@@ -98,17 +98,41 @@ fn every_write_of_the_corpus_gets_its_verdict_with_exactly_the_broken_rules_name
     #[case] phase: Phase,
 ) {
     let rulebook = rulebook();
+    let wrong: Vec<_> = cases()
+        .unwrap()
+        .into_iter()
+        .filter_map(|case| {
+            let verdict = judge(&rulebook, &case, phase);
+            let too_long = |text: &String| text.chars().count() > Row::LONGEST_WARNING;
+            let long = verdict.warnings.iter().any(too_long);
+            (long || differs(&verdict, &case, phase)).then(|| {
+                format!(
+                    "{}: expected {:?} and warnings {:?}, got {:?}, {:?}, faults {:?}",
+                    case.name,
+                    case.refused,
+                    case.warned,
+                    named(&verdict),
+                    verdict.warnings,
+                    verdict.faults
+                )
+            })
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+// Proves: W-001
+#[test]
+fn two_replicas_answer_every_write_alike() {
+    let (one, other) = (rulebook(), rulebook());
     for case in cases().unwrap() {
-        let verdict = judge(&rulebook, &case, phase);
-        assert!(
-            !differs(&verdict, &case, phase),
-            "{}: expected {:?} and warnings {:?}, got {verdict:#?}",
-            case.name,
-            case.refused,
-            case.warned
-        );
-        for warning in &verdict.warnings {
-            assert!(warning.chars().count() <= Row::LONGEST_WARNING, "{warning}");
+        for phase in [Phase::Mutating, Phase::Validating] {
+            assert_eq!(
+                judge(&one, &case, phase),
+                judge(&other, &case, phase),
+                "{}",
+                case.name
+            );
         }
     }
 }
@@ -148,6 +172,23 @@ fn switching_any_rule_off_makes_some_case_of_the_corpus_fail() {
         });
         assert!(noticed, "no case of the corpus depends on rule {}", row.id);
     }
+}
+
+// Proves: W-003
+#[test]
+fn every_rule_has_a_case_that_keeps_it_and_one_that_breaks_it() {
+    let cases = cases().unwrap();
+    let lacks = |wanted| -> Vec<&str> {
+        let shown = |row: &&Row| cases.iter().any(|case| case.tries(row) == Some(wanted));
+        let rows = table().filter(|row| !shown(row));
+        rows.map(|row| row.id).collect()
+    };
+    assert_eq!(lacks(Tried::Broken), [""; 0], "no case breaks these");
+    let kept = lacks(Tried::Kept);
+    assert_eq!(
+        kept, [""; 0],
+        "no admitted case speaks of what these are about"
+    );
 }
 
 // Proves: W-003
@@ -205,4 +246,40 @@ fn every_rule_has_its_own_id_a_sentence_and_a_way_out() {
         );
         assert!(!row.message("x").contains('\n'), "{}", row.id);
     }
+}
+
+// Proves: W-001
+#[test]
+fn on_lists_and_texts_beyond_their_bounds_no_rule_is_run() {
+    let rulebook = rulebook();
+    let many = |item: Value| Value::from(vec![item; 100_000]);
+    let claim = cases().unwrap().remove(0);
+    let mut huge = claim.clone();
+    let breaks_much = json!({"role": "No Label", "id": "x"});
+    for (field, value, rule) in [
+        ("mounts", many(breaks_much), "schema-max-items"),
+        (
+            "connections",
+            many(json!({"role": "r", "connection": "c"})),
+            "schema-max-items",
+        ),
+        ("handle", json!("/".repeat(1 << 20)), "schema-max-length"),
+    ] {
+        huge.new["spec"][field] = value;
+        let verdict = judge(&rulebook, &huge, Phase::Mutating);
+        assert_eq!(named(&verdict), BTreeSet::from([rule]), "{field}");
+        assert_eq!(verdict.faults, [""; 0], "{field}");
+        huge.new = claim.new.clone();
+    }
+    let class = cases().unwrap();
+    let mut class = class
+        .into_iter()
+        .find(|case| case.subject == Subject::SandboxClass)
+        .unwrap();
+    let limits: serde_json::Map<_, _> = (0..100_000)
+        .map(|number| (format!("r{number}"), json!("0")))
+        .collect();
+    class.new["spec"]["resources"]["limits"] = Value::Object(limits);
+    let verdict = judge(&rulebook, &class, Phase::Mutating);
+    assert_eq!(named(&verdict), BTreeSet::from(["schema-max-properties"]));
 }

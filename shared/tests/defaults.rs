@@ -11,6 +11,7 @@
 
 use rstest::rstest;
 use sandgate_shared::{
+    corpus::Who,
     render::Installation,
     rules::{Attempt, Operation, Phase, Rulebook, Subject, Verdict},
 };
@@ -160,4 +161,71 @@ fn a_value_of_the_wrong_type_is_left_to_the_api_servers_own_error() {
     let object = json!({"spec": {"classRef": "codegen", "sessionID": 7}});
     let verdict = mutate(Subject::SandboxClaim, &object);
     assert_eq!(verdict, Verdict::default());
+}
+
+// Proves: W-005, W-017
+#[rstest]
+#[case::that_only_loses_a_finalizer(json!({}))]
+#[case::whose_spec_is_changed(json!({"spec": {"requestedBy": {"subject": "u1"}}}))]
+fn nothing_is_filled_into_an_object_on_its_way_out(#[case] change: Value) {
+    let identity = Installation::default().identity();
+    let old = json!({
+        "metadata": {
+            "name": "a",
+            "deletionTimestamp": "2026-01-01T00:00:00Z",
+            "finalizers": ["foregroundDeletion"],
+        },
+        "spec": {"agentRuntimeRef": {"name": "a"}, "classRef": {"name": "c"}, "sessionID": "s"},
+    });
+    let mut object = old.clone();
+    json_patch::merge(&mut object, &json!({"metadata": {"finalizers": null}}));
+    json_patch::merge(&mut object, &change);
+    let attempt = Attempt {
+        subject: Subject::SandboxClaim,
+        operation: Operation::Update,
+        subresource: None,
+        phase: Phase::Mutating,
+        object: &object,
+        old_object: Some(&old),
+        user_info: &Who::Operator.user_info(&identity),
+    };
+    let verdict = Rulebook::compile(&identity).unwrap().judge(&attempt);
+    assert_eq!(verdict, Verdict::default());
+}
+
+// Proves: T-025, W-017
+#[rstest]
+#[case::labelled(json!({"metadata": {"labels": {"team": "a"}}}), &[])]
+#[case::with_another_subject(
+    json!({"spec": {"enrolment": {"subject": "u1"}}}),
+    &["claim-enrolment-immutable", "claim-enrolment-duration"],
+)]
+#[case::with_a_duration_that_can_be_read(
+    json!({"spec": {"enrolment": {"maxDuration": "15m"}}}),
+    &["claim-enrolment-immutable"],
+)]
+fn an_enrolment_stored_with_a_duration_nobody_can_read_is_judged_and_never_a_fault(
+    #[case] change: Value,
+    #[case] broken: &[&str],
+) {
+    let identity = Installation::default().identity();
+    let old = json!({"metadata": {"name": "a"}, "spec": {
+        "classRef": {"name": "c", "kind": "SandboxClass"},
+        "sessionID": "s",
+        "connections": [{"role": "login", "connection": "p"}],
+        "enrolment": {"connection": "p", "maxDuration": "soon"},
+    }});
+    let mut object = old.clone();
+    json_patch::merge(&mut object, &change);
+    let verdict = Rulebook::compile(&identity).unwrap().judge(&Attempt {
+        subject: Subject::SandboxClaim,
+        operation: Operation::Update,
+        subresource: None,
+        phase: Phase::Validating,
+        object: &object,
+        old_object: Some(&old),
+        user_info: &Who::Operator.user_info(&identity),
+    });
+    let named: Vec<_> = verdict.violations.iter().map(|v| v.rule.as_str()).collect();
+    assert_eq!((named.as_slice(), verdict.faults.len()), (broken, 0));
 }

@@ -90,7 +90,7 @@ fn both_class_kinds_have_one_schema_and_one_set_of_rules() {
     assert_eq!(spec("sandboxclasses"), spec("clustersandboxclasses"));
 }
 
-// Proves: T-010, T-011, T-012, T-013, T-014, T-015, T-016, T-021, T-022, T-023, T-024, T-025, T-026, T-029
+// Proves: T-010, T-011, T-012, T-013, T-014, T-015, T-016, T-021, T-022, T-023, T-024, T-025, T-029
 #[rstest]
 #[case("spec.agentRuntimeRef.name", "maxLength", json!(253))]
 #[case("spec.classRef.kind", "enum", json!(["SandboxClass", "ClusterSandboxClass"]))]
