@@ -9,7 +9,7 @@ mod webhooks;
 
 pub(crate) use crds::spec_schema;
 pub use crds::{crds, outside_crds};
-pub use denials::denials;
+pub use denials::{Shown, denials};
 pub use installation::{Installation, WebhookEndpoint};
 pub use policy::admission_policy;
 pub use rbac::{namespace, rbac};

@@ -10,7 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use sandgate_shared::render;
+use sandgate_shared::{
+    corpus::{self, Tried},
+    render::{self, Shown},
+};
 
 /// Where the chart is.
 const CHART: &str = "deploy/chart";
@@ -69,7 +72,7 @@ fn files() -> anyhow::Result<Vec<(PathBuf, String)>> {
         readme.clone(),
         values::with_table(&read(&readme)?, &schema)?,
     ));
-    files.push((PathBuf::from("docs/denials.md"), render::denials()));
+    files.push((PathBuf::from("docs/denials.md"), denials()?));
     for (command, schema) in [
         ("isolation", sandgate_cli::isolation::report::schema()),
         ("doctor", sandgate_cli::doctor::report::schema()),
@@ -80,6 +83,18 @@ fn files() -> anyhow::Result<Vec<(PathBuf, String)>> {
         files.push((path, schema + "\n"));
     }
     Ok(files)
+}
+
+/// The page of denials, with what the corpus of writes shows of each rule.
+fn denials() -> anyhow::Result<String> {
+    let cases = corpus::cases().map_err(anyhow::Error::msg)?;
+    Ok(render::denials(|row| {
+        let shows = |wanted| cases.iter().any(|case| case.tries(row) == Some(wanted));
+        Shown {
+            kept: shows(Tried::Kept),
+            broken: shows(Tried::Broken),
+        }
+    }))
 }
 
 /// What lies among the chart's generated files and is none of them: Helm would take it for one.

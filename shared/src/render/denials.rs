@@ -10,10 +10,13 @@ const HEAD: &str = "\
 Generated from the rule table by `cargo xtask generate`; do not edit.
 
 Every refusal ends in a rule's id in brackets. Look it up here: what is wrong, what to do, and which
-layers hold the rule. The webhook holds them all; **CRD** rules and the **policy**
-(ValidatingAdmissionPolicy) stand behind it when it is gone. What neither can say is held by the
-**webhook only**. Rules that **warn** refuse nothing: their sentence reaches whoever writes the object,
-without an id.
+layers hold the rule. The **webhook** holds them all; the **CRD** and the **policy**
+(ValidatingAdmissionPolicy) stand behind it when it is gone. What neither can say is held by the webhook
+alone. Rules that **warn** refuse nothing: their sentence reaches whoever writes the object, without an
+id.
+
+**Tried** tells what the corpus of writes has of a rule, which is sent through a real API server with
+each layer on alone: an admitted write that has what the rule is about, and one that breaks it.
 
 Rules whose id starts with `schema-` are the bounds of the CRD's schema (required fields, lengths,
 patterns, enums, counts): `kubectl explain` shows them. The API server holds them too, in its own words.
@@ -23,8 +26,17 @@ Kubernetes does; rules about changes never do. A deleted object may always lose 
 
 ";
 
-/// The page.
-pub fn denials() -> String {
+/// What the corpus of writes shows of a rule: whether some case keeps it, and whether one breaks it.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown {
+    /// An admitted write has what the rule is about.
+    pub kept: bool,
+    /// A write is told of the rule.
+    pub broken: bool,
+}
+
+/// The page; `shown` looks a rule up in the corpus.
+pub fn denials(shown: impl Fn(&Row) -> Shown) -> String {
     let mut page = HEAD.to_owned();
     for (title, subject) in [
         ("SandboxClaim", Subject::SandboxClaim),
@@ -42,18 +54,18 @@ pub fn denials() -> String {
         }
         let _ = writeln!(page, "## {title}\n");
         page.push_str(
-            "| rule | field | judged | layers | what is wrong | what to do | requirements |\n",
+            "| rule | field | judged | webhook | CRD | policy | tried | what is wrong | what to do | requirements |\n",
         );
-        page.push_str("| --- | --- | --- | --- | --- | --- | --- |\n");
+        page.push_str("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
         for row in rows {
-            page.push_str(&line(row));
+            page.push_str(&line(row, shown(row)));
         }
         page.push('\n');
     }
     page.trim_end().to_owned() + "\n"
 }
 
-fn line(row: &Row) -> String {
+fn line(row: &Row, shown: Shown) -> String {
     let fields: Vec<String> = if row.nodes.is_empty() {
         vec![format!("`{}`", row.field)]
     } else {
@@ -75,11 +87,17 @@ fn line(row: &Row) -> String {
         Moment::Change => "change",
         Moment::StatusChange => "status write",
     };
-    let layers = match (row.effect, row.layer) {
-        (Effect::Warn, _) => "webhook only, warns",
-        (Effect::Refuse, Layer::Crd) => "webhook, CRD",
-        (Effect::Refuse, Layer::Policy) => "webhook, policy",
-        (Effect::Refuse, Layer::Webhook) => "webhook only",
+    let webhook = match row.effect {
+        Effect::Warn => "warns",
+        Effect::Refuse => "refuses",
+    };
+    let held_by = |layer| if row.layer == layer { "refuses" } else { "" };
+    let (crd, policy) = (held_by(Layer::Crd), held_by(Layer::Policy));
+    let tried = match (shown.kept, shown.broken) {
+        (true, true) => "kept, broken",
+        (true, false) => "kept",
+        (false, true) => "broken",
+        (false, false) => "",
     };
     let text = |text: &str| {
         text.replace('|', "\\|")
@@ -87,7 +105,7 @@ fn line(row: &Row) -> String {
             .replace("{operator}", "its ServiceAccount")
     };
     format!(
-        "| `{}` | {} | {judged} | {layers} | {} | {} | {} |\n",
+        "| `{}` | {} | {judged} | {webhook} | {crd} | {policy} | {tried} | {} | {} | {} |\n",
         row.id,
         fields.join(", "),
         text(row.sentence),
