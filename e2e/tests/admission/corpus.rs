@@ -5,7 +5,7 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
-use kube::api::{DeleteParams, DynamicObject, PostParams};
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{GroupVersionKind, Status};
 use kube::{Api, Client};
 use sandgate_e2e::{Failure, Namespace, Outcome};
@@ -65,10 +65,7 @@ impl<'a> Desk<'a> {
                     .await,
             );
         };
-        let keeper = match case.subject {
-            Subject::SandboxClaim => Who::Operator,
-            _ => Who::Administrator,
-        };
+        let keeper = keeper(case.subject);
         let stored = self.manifest(old, &name, None);
         let mut stored = api(keeper)
             .create(&PostParams::default(), &serde_json::from_value(stored)?)
@@ -86,6 +83,31 @@ impl<'a> Desk<'a> {
             api(keeper).delete(&name, &DeleteParams::default()).await?;
         }
         Ok(told)
+    }
+
+    /// Stores what the case writes, by whoever no rule about writers stops.
+    pub async fn store(&self, number: usize, case: &Case) -> Outcome<DynamicObject> {
+        let name = case.new.pointer("/metadata/name").and_then(Value::as_str);
+        let name = name.map_or_else(|| format!("stored-{number}"), str::to_owned);
+        let new = serde_json::from_value(self.manifest(&case.new, &name, None))?;
+        let api = self.api(case.subject, self.writers.get(keeper(case.subject)));
+        Ok(api.create(&PostParams::default(), &new).await?)
+    }
+
+    /// Tries to change what is stored by dry run.
+    pub async fn would_patch(
+        &self,
+        subject: Subject,
+        stored: &DynamicObject,
+        patch: &Value,
+    ) -> Outcome<Answer> {
+        let name = stored.metadata.name.as_deref().unwrap_or_default();
+        let api = self.api(subject, self.writers.get(keeper(subject)));
+        let parameters = PatchParams {
+            dry_run: true,
+            ..PatchParams::default()
+        };
+        answer(api.patch(name, &parameters, &Patch::Merge(patch)).await)
     }
 
     async fn update(&self, case: &Case, name: &str, stored: &DynamicObject) -> Outcome<Answer> {
@@ -128,6 +150,14 @@ const DRY_RUN: PostParams = PostParams {
     dry_run: true,
     field_manager: None,
 };
+
+/// Somebody whom no rule about writers stops.
+fn keeper(subject: Subject) -> Who {
+    match subject {
+        Subject::SandboxClaim => Who::Operator,
+        _ => Who::Administrator,
+    }
+}
 
 fn answer(result: kube::Result<DynamicObject>) -> Outcome<Answer> {
     match result {

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
+use k8s_openapi::api::authentication::v1::UserInfo;
 use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use kube::api::PostParams;
-use kube::config::AuthInfo;
 use kube::{Api, Client};
 use sandgate_e2e::identity::EDITORS;
 use sandgate_e2e::{Cluster, Failure, Identity, Namespace, Outcome, kubeconfig, manifests};
@@ -35,15 +35,11 @@ impl Writers {
         ] {
             all.insert(who, cluster.client_as(&identity).await?);
         }
-        // As `--as` gives it: the groups of a ServiceAccount come by themselves, a uid does not.
-        let without_uid = borrowed(cluster, |_| {}).await?;
-        all.insert(Who::OperatorWithoutUid, without_uid);
-        let without_groups = borrowed(cluster, |borrower| {
-            borrower.impersonate_uid = Some("6f5c0b2e-7a39-4c53-9d54-0f6c8f6a2f11".to_owned());
-            let groups = [EDITORS, "system:authenticated"];
-            borrower.impersonate_groups = Some(groups.map(str::to_owned).to_vec());
-        });
-        all.insert(Who::OperatorWithoutGroups, without_groups.await?);
+        for who in Who::HALF_OPERATORS.into_iter().chain(Who::CONTROLLERS) {
+            if who != Who::OperatorWithoutPod {
+                all.insert(who, borrowed(cluster, who).await?);
+            }
+        }
         let_the_operator_write(namespace).await?;
         Ok(Self(all))
     }
@@ -54,16 +50,18 @@ impl Writers {
     }
 }
 
-/// The operator's name and pod, borrowed by the administrator, with what `further` adds.
-async fn borrowed(cluster: &Cluster, further: impl FnOnce(&mut AuthInfo)) -> Outcome<Client> {
+/// Somebody impersonated by the administrator, with the right to write.
+async fn borrowed(cluster: &Cluster, who: Who) -> Outcome<Client> {
+    let info = who.user_info(&Installation::default().identity());
+    let info: UserInfo = serde_json::from_value(info)?;
     let mut config = kubeconfig::config(&cluster.access().kubeconfig).await?;
     let borrower = &mut config.auth_info;
-    borrower.impersonate = Some(Installation::default().identity().username);
-    borrower.impersonate_user_extra = Some(HashMap::from([(
-        "authentication.kubernetes.io/pod-name".to_owned(),
-        vec!["sandgate-0".to_owned()],
-    )]));
-    further(borrower);
+    let mut groups = info.groups.unwrap_or_default();
+    groups.push(EDITORS.to_owned());
+    borrower.impersonate = info.username;
+    borrower.impersonate_uid = info.uid;
+    borrower.impersonate_groups = Some(groups);
+    borrower.impersonate_user_extra = info.extra.map(HashMap::from_iter);
     Ok(Client::try_from(config)?)
 }
 

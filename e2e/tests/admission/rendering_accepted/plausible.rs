@@ -25,6 +25,8 @@ pub fn plausible(make: &mut Generator, path: &str) -> Option<Value> {
         "spec.resources" => resources(make),
         "spec.filesystem.scratch" => scratch(make),
         "spec.filesystem.workspace.mountPath" => json!(make.one_of(&["/workspace", "/w/s.d"])),
+        // A file for it would have to lie on a scratch volume that the class may not have.
+        "spec.connections[].session" => json!({ "args": ["--state={{.StateFile}}"] }),
         "spec.nodeSelector" => {
             json!({ "kubernetes.io/arch": "amd64", "pool": make.one_of(&["a", ""]) })
         }
