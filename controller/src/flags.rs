@@ -8,9 +8,13 @@ use clap::{ArgAction, Parser};
 use ipnet::IpNet;
 use sandgate_shared::render::Installation;
 
+use sandgate_shared::names;
+use sandgate_shared::render::{Installation, WebhookEndpoint};
+
 use crate::claim::plan::{DnsTarget, Settings};
 
 mod network;
+mod webhook;
 
 use network::Labels;
 
@@ -135,6 +139,15 @@ pub struct Flags {
         value_name = "true|false"
     )]
     pub require_pod_bound_token: bool,
+    /// Where the API server reaches the webhook if not through the Service <release>-webhook of the
+    /// operator's namespace, without a path.
+    #[arg(
+        long,
+        env = "SANDGATE_WEBHOOK_URL",
+        value_parser = webhook::url,
+        value_name = "https://HOST[:PORT]"
+    )]
+    pub webhook_url: Option<String>,
 }
 
 impl Flags {
@@ -151,6 +164,23 @@ impl Flags {
             service_account: self.service_account.clone(),
             require_pod_bound_token: self.require_pod_bound_token,
             ..Installation::default()
+        }
+    }
+
+    /// What this process is part of; manifests rendered for it are those that ought to stand.
+    pub fn installation(&self) -> Installation {
+        Installation {
+            release: self.release.clone(),
+            namespace: self.namespace.clone(),
+            service_account: self.service_account.clone(),
+            require_pod_bound_token: self.require_pod_bound_token,
+            webhook: match &self.webhook_url {
+                Some(url) => WebhookEndpoint::Url(url.clone()),
+                None => WebhookEndpoint::Service {
+                    name: names::webhook_service(&self.release),
+                    port: 443,
+                },
+            },
         }
     }
 

@@ -205,6 +205,7 @@ impl Installation {
             format!("--health-listen={}", health.address()),
             format!("--identity={pod}"),
             format!("--kubeconfig={}", kubeconfig.display()),
+            format!("--webhook-url={}", self.webhook_url()),
         ];
         arguments.extend(self.options.controller_arguments.iter().cloned());
         arguments.extend(more.iter().map(|&argument| argument.to_owned()));

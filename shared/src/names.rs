@@ -39,6 +39,9 @@ pub const PART_CLAIM_POLICY: &str = "claim-policy";
 /// Annotation: hash of the intent an object was written from; a different one is an update of ours,
 /// not a stranger's edit (O-040).
 pub const ANNOTATION_INTENT: &str = "omnia.altairalabs.ai/intent-hash";
+/// Annotation: hash of the rules a webhook configuration was rendered with. With another one it is
+/// another version's, and that version's controller looks after it.
+pub const ANNOTATION_WEBHOOK_RULES: &str = "omnia.altairalabs.ai/webhook-rules";
 
 /// Name of the un-owned policy that shuts every sandbox pod of a namespace (O-037).
 pub const BASELINE_POLICY: &str = "sandgate-baseline";
@@ -86,6 +89,11 @@ pub const PROBE_CLAIM: &str = "sandgate-provenance-probe";
 /// of policy and binding.
 pub fn proof(release: &str, hash: &str) -> String {
     format!("{release}-proof-{hash}")
+}
+
+/// Name of the Service that API servers reach the webhook by.
+pub fn webhook_service(release: &str) -> String {
+    format!("{release}-webhook")
 }
 
 /// Name of both webhook configurations. `zz-` makes ours the last mutator to run (W-030).

@@ -3,6 +3,8 @@ use std::time::Duration;
 use clap::{CommandFactory as _, Parser as _};
 use rstest::rstest;
 
+use sandgate_shared::render::WebhookEndpoint;
+
 use super::Flags;
 
 fn parse(more: &[&str]) -> Result<Flags, clap::Error> {
@@ -125,4 +127,31 @@ fn the_grace_of_the_admission_policy_is_a_minute_unless_told_otherwise() {
     assert_eq!(told, Duration::from_secs(5));
     let error = grace(&["--claim-policy-grace=0s"]).unwrap_err().to_string();
     assert!(error.contains("must be 1s to 3600s"), "{error}");
+}
+
+#[test]
+fn the_webhook_is_reached_by_its_service_or_by_a_url_of_its_own() {
+    let of = |more: &[&str]| parse(more).unwrap().installation();
+    let service = of(&["--release", "gate", "--namespace", "ns"]);
+    let WebhookEndpoint::Service { name, port } = service.webhook else {
+        panic!("{:?}", service.webhook);
+    };
+    assert_eq!((name.as_str(), port), ("gate-webhook", 443));
+    let url = of(&["--webhook-url", "https://[::1]:9443/"]);
+    let WebhookEndpoint::Url(url) = url.webhook else {
+        panic!("{:?}", url.webhook);
+    };
+    assert_eq!(url, "https://[::1]:9443");
+}
+
+#[rstest]
+#[case::plain_http("http://webhook.example:9443")]
+#[case::a_path("https://webhook.example/mutate")]
+#[case::a_query("https://webhook.example/?timeout=1s")]
+#[case::a_user("https://me:secret@webhook.example")]
+#[case::no_host("https://")]
+#[case::a_name("webhook")]
+fn a_url_that_no_configuration_could_hold_is_refused_at_start(#[case] url: &str) {
+    let refused = parse(&["--webhook-url", url]).unwrap_err().to_string();
+    assert!(refused.contains("must be https://HOST[:PORT]"), "{refused}");
 }

@@ -27,6 +27,13 @@ fn assert_has(rendered: &Rendered, wanted: Vec<Value>) -> Outcome {
         {
             assert_eq!(found["metadata"]["labels"][label], *value, "{label}");
         }
+        let annotations = object["metadata"]["annotations"].as_object();
+        for (annotation, value) in annotations.into_iter().flatten() {
+            assert_eq!(
+                found["metadata"]["annotations"][annotation], *value,
+                "{annotation}"
+            );
+        }
         for object in [&mut object, &mut found] {
             let metadata = object["metadata"].as_object_mut().unwrap();
             metadata.remove("labels");

@@ -55,6 +55,7 @@ pub async fn start(cluster: &OwnCluster, wanted: &Wanted<'_>) -> Outcome<Control
         format!("--health-listen={}", health.address()),
         format!("--identity={}", wanted.pod),
         format!("--kubeconfig={}", config.display()),
+        format!("--webhook-url={}", cluster.installation.webhook_url()),
     ];
     let program = Program::new(&OwnBinaries::find()?.controller, arguments);
     let service = Service::start_new(wanted.name, program, &file("log"), health)?;

@@ -6,7 +6,34 @@ use super::installation::{Installation, WebhookEndpoint, operator_expression};
 use crate::{names, rules::Subject};
 
 /// Mutating and validating configuration (X-013, W-030). `caBundle` is left to the controller.
+///
+/// An annotation holds a hash of the rules as they would be for any installation: by it the controller
+/// tells an edit from another version of itself.
 pub fn webhook_configurations(installation: &Installation) -> [Value; 2] {
+    let anybody = Installation {
+        require_pod_bound_token: installation.require_pod_bound_token,
+        ..Installation::default()
+    };
+    let rules = names::short_hash(&json!(webhooks(&anybody)).to_string());
+    let [mutating, validating] = webhooks(installation);
+    [
+        configuration(
+            installation,
+            "MutatingWebhookConfiguration",
+            &mutating,
+            &rules,
+        ),
+        configuration(
+            installation,
+            "ValidatingWebhookConfiguration",
+            &validating,
+            &rules,
+        ),
+    ]
+}
+
+/// The mutating webhook and the validating one.
+fn webhooks(installation: &Installation) -> [Value; 2] {
     let resources: Vec<&str> = Subject::ALL.map(Subject::plural).to_vec();
     let mut with_status = resources.clone();
     with_status.push("sandboxclaims/status");
@@ -47,19 +74,17 @@ pub fn webhook_configurations(installation: &Installation) -> [Value; 2] {
         &[unless_leaving, unless_operator_status],
         None,
     );
-    [
-        configuration(installation, "MutatingWebhookConfiguration", &mutating),
-        configuration(installation, "ValidatingWebhookConfiguration", &validating),
-    ]
+    [mutating, validating]
 }
 
-fn configuration(installation: &Installation, kind: &str, webhook: &Value) -> Value {
+fn configuration(installation: &Installation, kind: &str, webhook: &Value, rules: &str) -> Value {
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": kind,
         "metadata": {
             "name": names::webhook_configuration(&installation.release),
             "labels": installation.labels("webhook"),
+            "annotations": {names::ANNOTATION_WEBHOOK_RULES: rules},
         },
         "webhooks": [webhook],
     })

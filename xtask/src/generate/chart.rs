@@ -48,7 +48,7 @@ fn installation(require_pod_bound_token: bool) -> Installation {
         service_account: format!("{RELEASE}-controller"),
         require_pod_bound_token,
         webhook: WebhookEndpoint::Service {
-            name: format!("{RELEASE}-webhook"),
+            name: sandgate_shared::names::webhook_service(RELEASE),
             port: 443,
         },
     }

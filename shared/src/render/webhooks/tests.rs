@@ -4,7 +4,8 @@ use cel::{Context, Program, Value as Cel};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::render::{Installation, webhook_configurations};
+use crate::names;
+use crate::render::{Installation, WebhookEndpoint, webhook_configurations};
 
 /// Whether the validating webhook is asked about this write by somebody who is not the operator.
 fn is_asked(request: Value, object: Value, old: Value) -> bool {
@@ -40,4 +41,28 @@ fn what_is_leaving_may_lose_its_finalizers_unasked_and_nothing_else(
     }
     let old = json!({"metadata": {"name": "a"}, "spec": {"sessionID": "s"}});
     assert_eq!(is_asked(request, object, old), asked);
+}
+
+#[test]
+fn the_mark_of_the_rules_changes_with_them_and_not_with_names() {
+    let mark = |installation: &Installation| {
+        let marks = webhook_configurations(installation)
+            .map(|it| it["metadata"]["annotations"][names::ANNOTATION_WEBHOOK_RULES].clone());
+        assert_eq!(marks[0], marks[1]);
+        marks[0].as_str().unwrap().to_owned()
+    };
+    let one = Installation::default();
+    let elsewhere = Installation {
+        release: "gate".to_owned(),
+        namespace: "elsewhere".to_owned(),
+        service_account: "gate-controller".to_owned(),
+        webhook: WebhookEndpoint::Url("https://127.0.0.1:9443".to_owned()),
+        ..Installation::default()
+    };
+    let any_token = Installation {
+        require_pod_bound_token: false,
+        ..Installation::default()
+    };
+    assert_eq!(mark(&one), mark(&elsewhere));
+    assert_ne!(mark(&one), mark(&any_token));
 }
