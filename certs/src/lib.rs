@@ -5,7 +5,7 @@
 //!            leader                                     every replica's controller
 //!  Secret ─▶ Stored::from_data                          Secret ─▶ Stored::from_data ─┐
 //!              │        StandingSince::observe ◀─ the configurations' caBundles ─▶ held_by_all
-//!              ▼        (since when each CA stands)                                  │
+//!              ▼        (for how long each CA stands)                                  │
 //!            plan(now, stored, names, standing)                          directory::next_files
 //!              │ Plan                                                                │ TlsFiles
 //!              ▼                                                                     ▼
@@ -18,12 +18,13 @@
 //!
 //! A tick of the leader, in order (each call is safe to repeat, and wall-clock ticks of a minute or
 //! less are enough):
-//! 1. read the Secret into [`store::Stored`]; a missing Secret is `Stored::default()`;
-//! 2. read every `caBundle` of both webhook configurations and call
+//! 1. read every `caBundle` of both webhook configurations and call
 //!    [`trust::StandingSince::observe`];
+//! 2. then read the Secret into [`store::Stored`]; a missing Secret is `Stored::default()`;
 //! 3. [`plan::plan`]; unless [`plan::Plan::is_nothing`], [`issue::carry_out`] and write the Secret
 //!    (POST, or PUT with its `resourceVersion`; on a conflict start again at 1);
-//! 4. apply [`store::Stored::bundle`] to every `caBundle`.
+//! 4. apply [`store::Stored::bundle`] to every `caBundle`, unless the configuration changed since 1: the
+//!    bundle of another replica may hold a CA that was not stored yet at 2.
 //!
 //! A CA is published before anything is signed with it, and stays published until it has expired;
 //! so at any moment the leaf served is one that every API server can verify.

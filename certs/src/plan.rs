@@ -3,7 +3,8 @@
 //! ```text
 //!  CA     none valid ─▶ make one           two thirds of its life over ─▶ make a second, publish it
 //!  leaf   none that works ─▶ at once, from the CA most likely to be trusted
-//!         two thirds over, or a newer CA has stood everywhere for a minute ─▶ from that CA
+//!         two thirds over, or a newer CA has stood everywhere for a minute ─▶ from that CA, else
+//!         from its own
 //!  CA     expired ─▶ retired
 //! ```
 
@@ -69,7 +70,8 @@ pub enum LeafReason {
 }
 
 /// Decides what to do (X-012). `names`: each host that the webhook configurations name; with none,
-/// no leaf is made. `standing`: since when each CA has stood in every `caBundle`.
+/// no leaf is made. `standing`: how long each CA has stood in every `caBundle`. `now` is best the clock of those who verify:
+/// the API server's.
 pub fn plan(now: SystemTime, stored: &Stored, names: &[String], standing: &StandingSince) -> Plan {
     let retire = stored
         .authorities
@@ -113,7 +115,7 @@ fn plan_leaf(
         .iter()
         .rev()
         .map(|authority| authority.certificate.fingerprint())
-        .find(|fingerprint| standing.is_settled(fingerprint, now));
+        .find(|fingerprint| standing.is_settled(fingerprint));
     match state(now, leaf, valid, names) {
         // Nothing works as it is, so waiting for a CA to settle would help nobody: take the CA that
         // API servers most likely know already.
@@ -134,15 +136,16 @@ fn plan_leaf(
             Some((signer, reason))
         }
         Ok((leaf, issuer)) => {
-            let settled = settled?;
-            let reason = if leaf.renewal_due() <= now {
-                LeafReason::RenewalDue
-            } else if position(valid, settled) > position(valid, issuer) {
-                LeafReason::NewerAuthority
-            } else {
-                return None;
+            let newer =
+                settled.filter(|settled| position(valid, settled) > position(valid, issuer));
+            // Its own CA is trusted as long as the leaf is, so a renewal waits for nothing: leaders
+            // that change often must not cost the leaf.
+            let (signer, reason) = match newer {
+                _ if leaf.renewal_due() <= now => (newer.unwrap_or(issuer), LeafReason::RenewalDue),
+                Some(newer) => (newer, LeafReason::NewerAuthority),
+                None => return None,
             };
-            Some((Signer::Stored(settled.clone()), reason))
+            Some((Signer::Stored(signer.clone()), reason))
         }
     }
 }
@@ -179,5 +182,7 @@ fn position(valid: &[&Authority], fingerprint: &Fingerprint) -> Option<usize> {
         .position(|authority| authority.certificate.fingerprint() == fingerprint)
 }
 
+#[cfg(test)]
+mod schedules;
 #[cfg(test)]
 mod tests;

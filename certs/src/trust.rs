@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustls::RootCertStore;
 use rustls::client::WebPkiServerVerifier;
@@ -113,20 +113,31 @@ pub fn held_by_all<B: AsRef<[u8]>>(bundles: &[B]) -> Vec<Certificate> {
         .collect()
 }
 
-/// Since when each CA has stood in every `caBundle` without a break, as far as this process saw.
-/// After a change of leader it starts anew, which costs at most [`SETTLING`].
+/// How long each CA has stood in every `caBundle` without a break, as far as this process saw. Measured
+/// by the monotonic clock: a wall clock that jumps makes no bundle older. After a change of leader it
+/// starts anew, which costs at most [`SETTLING`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StandingSince(BTreeMap<Fingerprint, SystemTime>);
+pub struct StandingSince(BTreeMap<Fingerprint, Sighting>);
+
+/// When a CA was seen in every `caBundle`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sighting {
+    first: Instant,
+    last: Instant,
+}
 
 impl StandingSince {
     /// Takes note of what every bundle holds now (see [`held_by_all`]).
-    pub fn observe(&mut self, held: &[Certificate], now: SystemTime) {
-        let mut next = BTreeMap::new();
-        for authority in held {
-            let since = self.0.get(authority.fingerprint()).copied().unwrap_or(now);
-            next.insert(authority.fingerprint().clone(), since);
-        }
-        self.0 = next;
+    pub fn observe(&mut self, held: &[Certificate], now: Instant) {
+        let sighting = |authority: &Certificate| {
+            let seen = self.0.get(authority.fingerprint());
+            let first = seen.map_or(now, |seen| seen.first);
+            (
+                authority.fingerprint().clone(),
+                Sighting { first, last: now },
+            )
+        };
+        self.0 = held.iter().map(sighting).collect();
     }
 
     /// Whether the CA stands everywhere at all.
@@ -134,11 +145,12 @@ impl StandingSince {
         self.0.contains_key(authority)
     }
 
-    /// Whether the CA has stood everywhere for [`SETTLING`].
-    pub fn is_settled(&self, authority: &Fingerprint, now: SystemTime) -> bool {
-        self.0.get(authority).is_some_and(|since| {
-            // A clock that was set back proves nothing, so it counts as no time at all.
-            now.duration_since(*since).unwrap_or(Duration::ZERO) >= SETTLING
-        })
+    /// Whether the CA had stood everywhere for [`SETTLING`] when it was last seen.
+    pub fn is_settled(&self, authority: &Fingerprint) -> bool {
+        let stood = |seen: &Sighting| seen.last.saturating_duration_since(seen.first);
+        self.0
+            .get(authority)
+            .map(stood)
+            .is_some_and(|stood| stood >= SETTLING)
     }
 }

@@ -1,24 +1,31 @@
 //! The API server as the controller uses it: every request has a limit in time, is never repeated
 //! behind our back, and is counted. Does I/O.
 
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
+use hyper::Response;
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{
+    Api, ApiResource, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions,
+};
+use kube::client::ClientBuilder;
 use kube::core::DynamicObject;
 use kube::{Client, Config};
 use sandgate_shared::names;
 use serde_json::Value;
+use tower::util::MapResponseLayer;
 
 use crate::kind::Kind;
 use crate::metrics::{Metrics, Outcome, Verb};
 
 mod call;
+mod clock;
 #[cfg(test)]
 pub(crate) mod fake;
 
 pub use call::{CallError, Place};
+pub use clock::Clock;
 
 /// Longest wait for an answer. Writes of ours pass no webhook of ours, so this is generous.
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(10);
@@ -29,16 +36,29 @@ pub struct ApiServer {
     client: Client,
     metrics: Metrics,
     limit: Duration,
+    clock: Clock,
 }
 
 impl ApiServer {
-    /// Wraps a client. It must not retry by itself (see [`client`]).
+    /// Wraps a client. It must not retry by itself (see [`client`]); without its clock our own counts.
     pub fn new(client: Client, metrics: Metrics) -> Self {
         Self {
             client,
             metrics,
             limit: ANSWER_WITHIN,
+            clock: Clock::default(),
         }
+    }
+
+    /// The same connection, whose answers `clock` reads the time from.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// What time it is for the API server, as far as its answers tell.
+    pub fn now(&self) -> SystemTime {
+        self.clock.now(Instant::now(), SystemTime::now())
     }
 
     /// The same connection with another limit in time.
@@ -60,6 +80,11 @@ impl ApiServer {
         }
     }
 
+    /// Objects everywhere of a kind, as `resource` has it.
+    pub fn objects_as(&self, resource: &ApiResource) -> Api<DynamicObject> {
+        Api::all_with(self.client.clone(), resource)
+    }
+
     /// GET; `None` if there is no such object. Of a name that no object can bear this is known
     /// without asking.
     pub async fn get(&self, place: Place<'_>) -> Result<Option<DynamicObject>, CallError> {
@@ -73,6 +98,38 @@ impl ApiServer {
         {
             Ok(object) => Ok(Some(object)),
             Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// All objects of a kind, as `resource` has it, that a label selector selects.
+    pub async fn list_as(
+        &self,
+        kind: Kind,
+        resource: &ApiResource,
+        labels: Option<&str>,
+    ) -> Result<Vec<DynamicObject>, CallError> {
+        let api = self.objects_as(resource);
+        let params = ListParams {
+            label_selector: labels.map(str::to_owned),
+            ..ListParams::default()
+        };
+        let limited = tokio::time::timeout(self.limit, api.list(&params)).await;
+        self.judge(Verb::List, kind, limited, |_| Outcome::Done)
+            .map(|list| list.items)
+    }
+
+    /// Whether the API server serves a kind, as `resource` has it.
+    pub async fn serves(&self, kind: Kind, resource: &ApiResource) -> Result<bool, CallError> {
+        let asked = self.client.list_api_group_resources(&resource.api_version);
+        let answer = tokio::time::timeout(self.limit, asked).await;
+        match self.judge(Verb::Get, kind, answer, |_| Outcome::Done) {
+            Ok(served) => Ok(served
+                .resources
+                .iter()
+                .any(|served| served.name == resource.plural)),
+            // A group or version that is not served has no list, and the answer names no object.
+            Err(CallError::Refused(status)) if status.code == 404 => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -116,14 +173,7 @@ impl ApiServer {
         kind: Kind,
         labels: Option<&str>,
     ) -> Result<Vec<DynamicObject>, CallError> {
-        let api = self.objects(kind, None);
-        let params = ListParams {
-            label_selector: labels.map(str::to_owned),
-            ..ListParams::default()
-        };
-        let limited = tokio::time::timeout(self.limit, api.list(&params)).await;
-        self.judge(Verb::List, kind, limited, |_| Outcome::Done)
-            .map(|list| list.items)
+        self.list_as(kind, &kind.resource(), labels).await
     }
 
     /// A token of a ServiceAccount, good for `lifetime`, which the API server makes at least ten
@@ -312,9 +362,16 @@ fn manager() -> String {
 }
 
 /// A client that never repeats a request by itself: the back-off of the queue, the lease's deadline
-/// and the watches each decide for themselves what a failure means.
-pub fn client(mut config: Config) -> Result<Client, kube::Error> {
+/// and the watches each decide for themselves what a failure means. The clock is set by each answer.
+pub fn client(mut config: Config) -> Result<(Client, Clock), kube::Error> {
     config.default_retry = false;
     config.connect_timeout = Some(Duration::from_secs(5));
-    Client::try_from(config)
+    let clock = Clock::default();
+    let told = clock.clone();
+    let noted = MapResponseLayer::new(move |answer: Response<_>| {
+        told.note(answer.headers(), Instant::now());
+        answer
+    });
+    let builder = ClientBuilder::try_from(config)?.with_layer(&noted);
+    Ok((builder.build(), clock))
 }

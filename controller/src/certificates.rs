@@ -8,13 +8,12 @@
 //!                                   every replica: next_files ──▶ TLS directory (never a CA's key)
 //! ```
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use futures::{Stream, StreamExt as _};
 use kube::core::DynamicObject;
-use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::watch_object;
 use sandgate_certs::directory::{TlsDirectory, next_files};
 use sandgate_certs::issue::{self, Lifetimes};
 use sandgate_certs::plan::plan;
@@ -24,13 +23,16 @@ use sandgate_shared::names;
 use tokio::sync::watch;
 
 use crate::api_server::{ApiServer, Place};
-use crate::cause::{self, Chain};
+use crate::cause::Chain;
 use crate::kind::Kind;
 use crate::leader::Leadership;
 use crate::metrics::Metrics;
+use crate::watch::changes;
+use crate::webhook_config::pace::Pace;
 
 mod configuration;
 mod failure;
+mod publish;
 mod secret;
 
 pub use failure::CertificatesError;
@@ -43,6 +45,9 @@ use failure::{failed, unreadable};
 const TICK: Duration = Duration::from_secs(30);
 /// How soon a failed round is repeated.
 const REPEAT: Duration = Duration::from_secs(3);
+
+/// How soon after another replica's write.
+const SOON: Duration = Duration::from_millis(100);
 
 /// Both kinds of webhook configuration.
 const CONFIGURATIONS: [Kind; 2] = [
@@ -60,16 +65,23 @@ pub struct Certificates {
     configuration: String,
     directory: TlsDirectory,
     standing: StandingSince,
+    /// Which process an Event comes from.
+    instance: String,
+    /// Configurations that this process published CAs in, by uid.
+    published: BTreeSet<String>,
+    paces: BTreeMap<Kind, Pace>,
 }
 
 impl Certificates {
-    /// Of an installation: the Secret is `<release>-webhook-certs` in `namespace`.
+    /// Of an installation: the Secret is `<release>-webhook-certs` in `namespace`. Events are signed as
+    /// `instance`.
     pub fn new(
         api: &ApiServer,
         metrics: Metrics,
         release: &str,
         namespace: &str,
         directory: PathBuf,
+        instance: &str,
     ) -> Self {
         Self {
             api: api.clone(),
@@ -79,6 +91,9 @@ impl Certificates {
             configuration: names::webhook_configuration(release),
             directory: TlsDirectory::new(directory),
             standing: StandingSince::default(),
+            instance: instance.to_owned(),
+            published: BTreeSet::new(),
+            paces: BTreeMap::new(),
         }
     }
 
@@ -91,8 +106,13 @@ impl Certificates {
                 // What another leader did meanwhile is not known.
                 self.standing = StandingSince::default();
             }
-            let pause = match self.round(leads, SystemTime::now()).await {
-                Ok(()) => TICK,
+            let pause = match self.round(leads).await {
+                Ok(pause) => pause,
+                // Another replica wrote first: this one reads what.
+                Err(error) if error.is_conflict() => {
+                    tracing::info!(error = %Chain(&error), "looked at again");
+                    SOON
+                }
                 Err(error) => {
                     self.metrics.certificates_failed();
                     let error = Chain(&error);
@@ -108,14 +128,20 @@ impl Certificates {
         }
     }
 
-    async fn round(&mut self, leads: bool, now: SystemTime) -> Result<(), CertificatesError> {
+    /// Says when to make the next one.
+    async fn round(&mut self, leads: bool) -> Result<Duration, CertificatesError> {
+        let mut pause = TICK;
+        // First the configurations, then the Secret: a bundle that another replica published before
+        // is of a Secret that is read here, and one published after makes the apply a conflict.
         let mut configurations = self.configurations().await?;
         let secret = self.secret().await?;
         let mut stored = self.stored(secret.as_ref())?;
         let hosts = configuration::hosts(&configurations);
+        // They are accepted or not by the API server's clock.
+        let now = self.api.now();
         if leads {
-            self.standing
-                .observe(&held_by_all(&configuration::bundles(&configurations)), now);
+            let held = held_by_all(&configuration::bundles(&configurations));
+            self.standing.observe(&held, std::time::Instant::now());
             let plan = plan(now, &stored, &hosts, &self.standing);
             if !plan.is_nothing() {
                 let next = issue::carry_out(&plan, &stored, &hosts, Lifetimes::default(), now)
@@ -124,34 +150,12 @@ impl Certificates {
                 tracing::info!(?plan, "certificates were issued");
                 stored = next;
             }
-            self.publish(&mut configurations, &stored.bundle(now))
+            pause = self
+                .publish(&mut configurations, &stored.bundle(now))
                 .await?;
         }
-        self.hand_over(stored, &configurations, hosts, now).await
-    }
-
-    /// Puts the CAs into every `caBundle` that does not hold them.
-    async fn publish(
-        &self,
-        configurations: &mut [Configuration],
-        bundle: &str,
-    ) -> Result<(), CertificatesError> {
-        for configuration in configurations.iter_mut() {
-            let Some(fields) = configuration.with_bundle(bundle) else {
-                continue;
-            };
-            let place = Place::cluster(configuration.kind, &self.configuration);
-            let standing = configuration.resource_version.as_deref();
-            let applied = self
-                .api
-                .apply_shared(place, names::MANAGER_CERTIFICATES, standing, &fields)
-                .await
-                .map_err(|source| failed("publish the CA in", place, source))?;
-            *configuration = Configuration::read(place.kind, applied)
-                .map_err(|source| unreadable(place, source))?;
-            tracing::info!(kind = place.kind.as_str(), "the CA was published");
-        }
-        Ok(())
+        self.hand_over(stored, &configurations, hosts, now).await?;
+        Ok(pause)
     }
 
     async fn hand_over(
@@ -248,33 +252,12 @@ impl Certificates {
 
     /// A change of the Secret or of a configuration.
     fn changes(&self) -> impl Stream<Item = ()> + Send + Unpin + use<> {
-        let secrets = self.api.objects(Kind::Secret, Some(&self.namespace));
-        let mut watches = vec![
-            watch_object(secrets, &self.secret)
-                .default_backoff()
-                .boxed(),
-        ];
-        for kind in CONFIGURATIONS {
-            let objects = self.api.objects(kind, None);
-            watches.push(
-                watch_object(objects, &self.configuration)
-                    .default_backoff()
-                    .boxed(),
-            );
-        }
-        futures::stream::select_all(watches).filter_map(|seen| {
-            std::future::ready(match seen {
-                Ok(_) => Some(()),
-                Err(error) => {
-                    let error = cause::of_watch(&error);
-                    tracing::info!(
-                        error,
-                        "a watch of the certificates broke and is started again"
-                    );
-                    None
-                }
-            })
-        })
+        let configurations = CONFIGURATIONS.map(|kind| Place::cluster(kind, &self.configuration));
+        let places = [self.secret_place()].into_iter().chain(configurations);
+        let watches: Vec<_> = places
+            .map(|place| changes::of_object(&self.api, &self.metrics, place))
+            .collect();
+        futures::stream::select_all(watches)
     }
 
     fn secret_place(&self) -> Place<'_> {

@@ -156,17 +156,6 @@ impl Flags {
         self.installation().identity().username
     }
 
-    /// What the chart installed. How the webhook is reached is of no matter to the controller.
-    pub fn installation(&self) -> Installation {
-        Installation {
-            release: self.release.clone(),
-            namespace: self.namespace.clone(),
-            service_account: self.service_account.clone(),
-            require_pod_bound_token: self.require_pod_bound_token,
-            ..Installation::default()
-        }
-    }
-
     /// What this process is part of; manifests rendered for it are those that ought to stand.
     pub fn installation(&self) -> Installation {
         Installation {

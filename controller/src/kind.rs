@@ -47,6 +47,10 @@ pub enum Kind {
     ConfigMap,
     /// What the probe shows who it is by.
     TokenRequest,
+    /// What else may rewrite objects on their way in; served by newer API servers only.
+    MutatingAdmissionPolicy,
+    /// What puts such a policy in force.
+    MutatingAdmissionPolicyBinding,
 }
 
 impl Kind {
@@ -73,6 +77,8 @@ impl Kind {
             Self::ValidatingAdmissionPolicyBinding => "ValidatingAdmissionPolicyBinding",
             Self::ConfigMap => "ConfigMap",
             Self::TokenRequest => "TokenRequest",
+            Self::MutatingAdmissionPolicy => "MutatingAdmissionPolicy",
+            Self::MutatingAdmissionPolicyBinding => "MutatingAdmissionPolicyBinding",
         }
     }
 
@@ -115,6 +121,16 @@ impl Kind {
             ),
             Self::ConfigMap => ("", "v1", "configmaps"),
             Self::TokenRequest => ("authentication.k8s.io", "v1", "tokenrequests"),
+            Self::MutatingAdmissionPolicy => (
+                "admissionregistration.k8s.io",
+                "v1",
+                "mutatingadmissionpolicies",
+            ),
+            Self::MutatingAdmissionPolicyBinding => (
+                "admissionregistration.k8s.io",
+                "v1",
+                "mutatingadmissionpolicybindings",
+            ),
         }
     }
 

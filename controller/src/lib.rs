@@ -5,6 +5,7 @@
 //!     └─▶ index ───────────────────────────────────────────────┘ (reads)
 //!   leader: the Lease            certificates: Secret, caBundle, files for the webhook
 //!   provenance: is the admission policy in force, and since when
+//!   webhook_config (of the leader): what the chart rendered, put right; foreign mutators told of
 //!   health: /livez /readyz /metrics
 //! ```
 //!
@@ -15,6 +16,7 @@ pub mod api_server;
 pub mod cause;
 pub mod certificates;
 pub mod claim;
+pub mod event;
 pub mod flags;
 pub mod health;
 pub mod identity;
@@ -25,4 +27,5 @@ pub mod provenance;
 pub mod queue;
 pub mod run;
 pub mod watch;
+pub mod webhook_config;
 pub mod workers;

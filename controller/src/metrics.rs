@@ -113,6 +113,8 @@ pub struct Metrics {
     leaf_expiry: Gauge<f64, AtomicU64>,
     first_refusal: Gauge,
     tls_failures: Counter,
+    configurations: Family<OfKind, Gauge>,
+    mutators: Family<OfKind, Gauge>,
 }
 
 impl Metrics {
@@ -135,6 +137,8 @@ impl Metrics {
             leaf_expiry: Gauge::default(),
             first_refusal: Gauge::default(),
             tls_failures: Counter::default(),
+            configurations: Family::default(),
+            mutators: Family::default(),
         };
         let registry = registry.sub_registry_with_prefix("sandgate_controller");
         registry.register(
@@ -195,6 +199,16 @@ impl Metrics {
             "certificate_failures",
             "Rounds of the certificate loop that failed and are repeated",
             metrics.tls_failures.clone(),
+        );
+        registry.register(
+            "webhook_configuration_sound",
+            "1 while a webhook configuration is as it was rendered, 0 while it is edited, another version's or gone; told by the leader",
+            metrics.configurations.clone(),
+        );
+        registry.register(
+            "foreign_mutators",
+            "Webhooks and policies of others that may rewrite objects of Sandgate's kinds; told by the leader",
+            metrics.mutators.clone(),
         );
         metrics
     }
@@ -260,6 +274,24 @@ impl Metrics {
     /// Notes how many seconds after its creation the admission policy was first known to refuse.
     pub fn policy_refused_after(&self, seconds: i64) {
         self.first_refusal.set(seconds);
+    }
+
+    /// Notes whether a webhook configuration is as it was rendered.
+    pub fn configuration_sound(&self, kind: Kind, sound: bool) {
+        let gauge = self.configurations.get_or_create(&OfKind { kind });
+        gauge.set(i64::from(sound));
+    }
+
+    /// Notes how many webhooks or policies of others may rewrite what is ours.
+    pub fn foreign_mutators(&self, kind: Kind, count: usize) {
+        let gauge = self.mutators.get_or_create(&OfKind { kind });
+        gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    /// Leaves to another leader what only a leader tells.
+    pub fn no_longer_tells_of_configurations(&self) {
+        self.configurations.clear();
+        self.mutators.clear();
     }
 
     /// Counts a failed round of the certificate loop.

@@ -21,6 +21,7 @@ use crate::leader::{Elector, Leadership, Timing};
 use crate::metrics::Metrics;
 use crate::provenance::{Provenance, Prover};
 use crate::watch::{Watches, follow_all};
+use crate::webhook_config::WebhookConfig;
 use crate::{identity, workers};
 
 /// How long giving up the Lease may hold up the exit.
@@ -55,8 +56,8 @@ pub async fn run(flags: Flags, shutdown: CancellationToken) -> Result<(), RunErr
     // First: a port that is taken is found out before anything else starts.
     let listener = sandgate_listener::bind(flags.health_listen).map_err(RunError::Health)?;
     let config = config(flags.kubeconfig.as_deref()).await?;
-    let client = api_server::client(config.clone()).map_err(RunError::Client)?;
-    let api = ApiServer::new(client, metrics.clone());
+    let (client, clock) = api_server::client(config.clone()).map_err(RunError::Client)?;
+    let api = ApiServer::new(client, metrics.clone()).with_clock(clock);
 
     let watches = Arc::new(Watches::default());
     let mut elector = Elector::new(
@@ -80,9 +81,11 @@ pub async fn run(flags: Flags, shutdown: CancellationToken) -> Result<(), RunErr
         &flags.release,
         &flags.namespace,
         flags.tls_dir.clone(),
+        &flags.identity,
     );
     parts.spawn(certificates.run(elector.leadership()));
-    let provenance = Provenance::new(&flags.installation());
+    let installation = flags.installation();
+    let provenance = Provenance::new(&installation);
     let prover = Prover::new(
         &api,
         &metrics,
@@ -92,6 +95,8 @@ pub async fn run(flags: Flags, shutdown: CancellationToken) -> Result<(), RunErr
         (&flags.release, &flags.namespace),
     );
     parts.spawn(prover.run(elector.leadership()));
+    let configurations = WebhookConfig::new(&api, metrics.clone(), &installation, &flags.identity);
+    parts.spawn(configurations.run(elector.leadership()));
     identity::check(
         &api,
         &flags.operator_username(),

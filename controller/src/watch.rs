@@ -24,6 +24,7 @@ use crate::cause::{self, Chain};
 use crate::metrics::Metrics;
 use crate::queue::Queue;
 
+pub(crate) mod changes;
 mod index;
 mod key;
 mod source;

@@ -95,3 +95,9 @@ pub const HEAL_BACKED_OFF: &str = "HealBackedOff";
 pub const SERVICES_RESOLVED: &str = "AllowedServicesResolved";
 /// What the condition `ObjectsCurrent` says once the refused write went through.
 pub const OBJECTS_WRITTEN: &str = "ObjectsWritten";
+/// A webhook configuration of ours is gone.
+pub const WEBHOOK_CONFIGURATION_MISSING: &str = "WebhookConfigurationMissing";
+/// A webhook configuration holds the rules of another version of Sandgate.
+pub const WEBHOOK_CONFIGURATION_REPLACED: &str = "WebhookConfigurationReplaced";
+/// Somebody else's webhook or policy may rewrite objects of our kinds.
+pub const FOREIGN_MUTATOR: &str = "ForeignMutator";

@@ -1,5 +1,5 @@
 use std::collections::VecDeque;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use rstest::rstest;
 
@@ -34,16 +34,18 @@ fn stored() -> Stored {
     }
 }
 
-/// Each CA of `stored` seen in every `caBundle` since `since`.
-fn standing(stored: &Stored, since: SystemTime) -> StandingSince {
+/// Each CA of `stored` seen in every `caBundle` for so long.
+fn standing(stored: &Stored, stood: Duration) -> StandingSince {
     let mut standing = StandingSince::default();
-    let held: Vec<_> = stored
-        .authorities
-        .iter()
-        .map(|a| a.certificate.clone())
-        .collect();
-    standing.observe(&held, since);
+    let (held, first) = (held(stored), Instant::now());
+    standing.observe(&held, first);
+    standing.observe(&held, first + stood);
     standing
+}
+
+fn held(stored: &Stored) -> Vec<Certificate> {
+    let authorities = stored.authorities.iter();
+    authorities.map(|it| it.certificate.clone()).collect()
 }
 
 fn fingerprint(stored: &Stored, index: usize) -> Fingerprint {
@@ -84,15 +86,20 @@ fn a_leaf_is_renewed_when_two_thirds_of_its_life_are_over(
     #[case] expected: Option<LeafReason>,
 ) {
     let stored = stored();
-    let plan = plan(
-        start() + after,
-        &stored,
-        &names(),
-        &standing(&stored, start() - DAY),
-    );
+    let plan = plan(start() + after, &stored, &names(), &standing(&stored, DAY));
     let signer = Signer::Stored(fingerprint(&stored, 0));
     assert_eq!(plan.leaf, expected.map(|reason| (signer, reason)));
     assert_eq!(plan.authority, None);
+}
+
+// Proves: X-012
+#[test]
+fn a_leaf_is_renewed_by_its_own_ca_though_no_leader_stayed_long_enough_to_see_one_settle() {
+    let stored = stored();
+    let seen = standing(&stored, SECOND);
+    let plan = plan(start() + 20 * DAY, &stored, &names(), &seen);
+    let signer = Signer::Stored(fingerprint(&stored, 0));
+    assert_eq!(plan.leaf, Some((signer, LeafReason::RenewalDue)));
 }
 
 // Proves: X-012
@@ -103,7 +110,7 @@ fn a_leaf_that_is_not_valid_yet_is_replaced_by_one_of_a_ca_that_is() {
         start() - 2 * HOUR,
         &stored,
         &names(),
-        &standing(&stored, start()),
+        &standing(&stored, DAY),
     );
     assert_eq!(plan.authority, Some(AuthorityReason::NoneValid));
     assert_eq!(plan.leaf, Some((Signer::New, LeafReason::NotValidNow)));
@@ -127,7 +134,7 @@ fn a_leaf_that_lacks_a_wanted_name_is_replaced_at_once() {
 #[test]
 fn a_leaf_with_more_names_than_wanted_stays() {
     let stored = stored();
-    let plan = plan(start(), &stored, &names()[..1], &standing(&stored, start()));
+    let plan = plan(start(), &stored, &names()[..1], &standing(&stored, DAY));
     assert!(plan.is_nothing(), "{plan:?}");
 }
 
@@ -135,7 +142,7 @@ fn a_leaf_with_more_names_than_wanted_stays() {
 fn names_are_compared_without_regard_to_their_spelling() {
     let stored = stored();
     let wanted = ["Sandgate-Webhook.sandgate-system.SVC".to_owned()];
-    let plan = plan(start(), &stored, &wanted, &standing(&stored, start()));
+    let plan = plan(start(), &stored, &wanted, &standing(&stored, DAY));
     assert!(plan.is_nothing(), "{plan:?}");
 }
 
@@ -156,7 +163,7 @@ fn a_second_ca_is_made_when_two_thirds_of_the_firsts_life_are_over_and_the_leaf_
     let mut stored = stored();
     let now = start() + 244 * DAY;
     stored.leaf = Some(issue::leaf(&stored.authorities[0], &names(), 30 * DAY, now).unwrap());
-    let plan = plan(now, &stored, &names(), &standing(&stored, start()));
+    let plan = plan(now, &stored, &names(), &standing(&stored, DAY));
     assert_eq!(plan.authority, Some(AuthorityReason::RenewalDue));
     assert_eq!(plan.leaf, None);
     assert!(plan.retire.is_empty());
@@ -174,17 +181,14 @@ fn the_leaf_moves_to_a_new_ca_only_after_it_has_settled(
 ) {
     let mut stored = stored();
     let now = start() + DAY;
-    let mut seen = standing(&stored, start());
+    let mut seen = standing(&stored, DAY);
     stored
         .authorities
         .push(issue::authority(365 * DAY, now).unwrap());
     if let Some(published_for) = published_for {
-        let held: Vec<_> = stored
-            .authorities
-            .iter()
-            .map(|a| a.certificate.clone())
-            .collect();
-        seen.observe(&held, now - published_for);
+        let (held, published) = (held(&stored), Instant::now() + 2 * DAY);
+        seen.observe(&held, published);
+        seen.observe(&held, published + published_for);
     }
     let plan = plan(now, &stored, &names(), &seen);
     let signer = Signer::Stored(fingerprint(&stored, 1));
@@ -198,24 +202,16 @@ fn the_leaf_moves_to_a_new_ca_only_after_it_has_settled(
 #[test]
 fn a_ca_that_left_a_bundle_in_between_has_to_settle_again() {
     let stored = stored();
-    let held: Vec<_> = stored
-        .authorities
-        .iter()
-        .map(|a| a.certificate.clone())
-        .collect();
+    let (ca, held, first) = (fingerprint(&stored, 0), held(&stored), Instant::now());
     let mut seen = StandingSince::default();
-    seen.observe(&held, start());
-    seen.observe(&[], start() + SETTLING);
-    seen.observe(&held, start() + SETTLING + SECOND);
-    assert!(!seen.is_settled(&fingerprint(&stored, 0), start() + SETTLING + 2 * SECOND));
-    assert!(seen.is_settled(&fingerprint(&stored, 0), start() + 2 * SETTLING + SECOND));
-}
-
-#[test]
-fn a_clock_set_back_does_not_settle_a_ca() {
-    let stored = stored();
-    let seen = standing(&stored, start());
-    assert!(!seen.is_settled(&fingerprint(&stored, 0), start() - DAY));
+    seen.observe(&held, first);
+    seen.observe(&[], first + SETTLING);
+    seen.observe(&held, first + SETTLING + SECOND);
+    assert!(seen.stands(&ca) && !seen.is_settled(&ca));
+    seen.observe(&held, first + 2 * SETTLING);
+    assert!(!seen.is_settled(&ca));
+    seen.observe(&held, first + 2 * SETTLING + SECOND);
+    assert!(seen.is_settled(&ca));
 }
 
 // Proves: X-012
@@ -223,7 +219,7 @@ fn a_clock_set_back_does_not_settle_a_ca() {
 fn an_expired_leaf_is_replaced_by_one_of_the_ca_that_stands_rather_than_of_a_newer_one() {
     let mut stored = stored();
     let now = start() + 31 * DAY;
-    let seen = standing(&stored, now - SECOND);
+    let seen = standing(&stored, SECOND);
     stored
         .authorities
         .push(issue::authority(365 * DAY, now).unwrap());
@@ -240,7 +236,7 @@ fn an_expired_ca_is_retired_and_its_leaf_replaced_by_one_of_the_next() {
     stored
         .authorities
         .push(issue::authority(365 * DAY, now - DAY).unwrap());
-    let plan = plan(now, &stored, &names(), &standing(&stored, now - HOUR));
+    let plan = plan(now, &stored, &names(), &standing(&stored, HOUR));
     assert_eq!(plan.retire, vec![fingerprint(&stored, 0)]);
     let signer = Signer::Stored(fingerprint(&stored, 1));
     assert_eq!(plan.leaf, Some((signer, LeafReason::NotValidNow)));
@@ -252,7 +248,7 @@ fn unreadable_entries_of_the_secret_are_cleared_away() {
     stored
         .unreadable
         .push("ca-0.crt: failed to read the PEM text".to_owned());
-    let plan = plan(start(), &stored, &names(), &standing(&stored, start()));
+    let plan = plan(start(), &stored, &names(), &standing(&stored, DAY));
     assert!(plan.clear_unreadable && !plan.is_nothing());
 }
 
@@ -263,7 +259,7 @@ fn unreadable_entries_of_the_secret_are_cleared_away() {
 #[case::ca_due(stored(), start() + 250 * DAY)]
 #[case::all_expired(stored(), start() + 400 * DAY)]
 fn what_was_carried_out_is_not_planned_again(#[case] stored: Stored, #[case] now: SystemTime) {
-    let seen = standing(&stored, start());
+    let seen = standing(&stored, DAY);
     let first = plan(now, &stored, &names(), &seen);
     assert!(!first.is_nothing());
     let next = issue::carry_out(&first, &stored, &names(), Lifetimes::default(), now).unwrap();
@@ -279,7 +275,7 @@ fn through_every_rotation_the_leaf_served_is_one_that_a_lagging_api_server_accep
         authority: HOUR,
         leaf: HOUR / 4,
     };
-    let tick = 10 * SECOND;
+    let (tick, began) = (10 * SECOND, Instant::now());
     let mut stored = Stored::default();
     let mut seen = StandingSince::default();
     let mut served: Option<TlsFiles> = None;
@@ -289,7 +285,7 @@ fn through_every_rotation_the_leaf_served_is_one_that_a_lagging_api_server_accep
         let now = start() + step * tick;
         let applied = bundles.back().unwrap().clone();
         let held = held_by_all(&[applied.as_bytes(), applied.as_bytes()]);
-        seen.observe(&held, now);
+        seen.observe(&held, began + step * tick);
         let plan = plan(now, &stored, &names(), &seen);
         authorities += u32::from(plan.authority.is_some());
         leaves += u32::from(plan.leaf.is_some());

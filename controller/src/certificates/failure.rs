@@ -44,6 +44,13 @@ pub enum CertificatesError {
     Task(#[source] tokio::task::JoinError),
 }
 
+impl CertificatesError {
+    /// Whether another replica wrote first.
+    pub(super) fn is_conflict(&self) -> bool {
+        matches!(self, Self::Call { source, .. } if source.is_conflict() || source.is_already_exists())
+    }
+}
+
 /// A request failed.
 pub(super) fn failed(
     action: &'static str,

@@ -49,6 +49,7 @@ use super::observed::{ObjectKind, Observed};
 
 pub use baseline::{baseline, baseline_intent, guard};
 pub use digest::digest;
+pub(crate) use events::note as event_note;
 pub use gate::awaits_proof;
 pub use heal::DryRun;
 pub use network_policy::allowed_services;

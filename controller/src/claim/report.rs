@@ -1,16 +1,14 @@
-//! Tells what was decided: the only writer of claim status and of Events. Does I/O.
+//! Tells what was decided: the only writer of claim status and of claims' Events. Does I/O.
 
 use std::sync::Arc;
 
 use k8s_openapi::jiff::Timestamp;
-use kube::core::DynamicObject;
 use sandgate_shared::api::SandboxClaim;
-use sandgate_shared::names;
-use serde_json::json;
 
 use super::plan::{EventDraft, StatusDecision, status_patch};
 use crate::api_server::{ApiServer, CallError, Place};
 use crate::cause::Chain;
+use crate::event::{self, Called, event};
 use crate::kind::Kind;
 use crate::watch::{Key, Watches};
 
@@ -102,53 +100,12 @@ impl Report {
         Ok(Reported::Done)
     }
 
-    /// An Event that is lost is lost: the status says the same and stays.
     async fn publish(&self, claim: &SandboxClaim, draft: &EventDraft) {
         let key = Key::of(&claim.metadata);
-        let event = event(claim, draft, &self.instance, Timestamp::now());
-        if let Err(error) = self
-            .api
-            .create(Kind::Event, Some(&key.namespace), &event)
-            .await
-        {
-            tracing::info!(
-                claim = %key,
-                reason = draft.reason,
-                error = %Chain(&error),
-                "an Event could not be written"
-            );
-        }
+        let place = Place::namespaced(Kind::SandboxClaim, &key.namespace, &key.name);
+        let uid = claim.metadata.uid.as_deref();
+        let called = Called::ByTime(Timestamp::now());
+        let event = event(place, uid, draft, called, &self.instance);
+        event::publish(&self.api, &event).await;
     }
 }
-
-fn event(
-    claim: &SandboxClaim,
-    draft: &EventDraft,
-    instance: &str,
-    now: Timestamp,
-) -> DynamicObject {
-    let key = Key::of(&claim.metadata);
-    let name = format!("{}.{:x}", key.name, now.as_nanosecond());
-    let data = json!({
-        "eventTime": k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime(now),
-        "reportingController": names::MANAGER_CONTROLLER,
-        "reportingInstance": instance,
-        "type": if draft.warning { "Warning" } else { "Normal" },
-        "reason": draft.reason,
-        "action": draft.action,
-        "note": draft.note,
-        "regarding": {
-            "apiVersion": Kind::SandboxClaim.api_version(),
-            "kind": Kind::SandboxClaim.as_str(),
-            "namespace": key.namespace,
-            "name": key.name,
-            "uid": claim.metadata.uid,
-        },
-    });
-    DynamicObject::new(&name, &Kind::Event.resource())
-        .within(&key.namespace)
-        .data(data)
-}
-
-#[cfg(test)]
-mod tests;

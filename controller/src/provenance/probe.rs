@@ -84,7 +84,7 @@ impl Probe {
         let claim: DynamicObject = serde_json::from_value(claim).map_err(ProbeError::Express)?;
         let config = self.config().await?;
         for _ in 0..TURNS {
-            let client = api_server::client(config.clone()).map_err(ProbeError::Client)?;
+            let (client, _) = api_server::client(config.clone()).map_err(ProbeError::Client)?;
             let api = ApiServer::new(client, self.metrics.clone()).answering_within(ANSWER_WITHIN);
             let namespace = Some(self.namespace.as_str());
             let answer = match api

@@ -90,7 +90,17 @@ fn cluster_rules(configuration: &str) -> Value {
                 "validatingwebhookconfigurations"
             ],
             &[configuration],
-            &["get", "list", "watch", "patch"],
+            &["get", "list", "watch", "update", "patch"],
+        ),
+        // Whoever else may rewrite what is ours is reported.
+        rule(
+            &["admissionregistration.k8s.io"],
+            &[
+                "mutatingwebhookconfigurations",
+                "mutatingadmissionpolicies",
+                "mutatingadmissionpolicybindings"
+            ],
+            &["list", "watch"],
         ),
         // Who answered a dry run before the policy did is told from who answered after it (P-029).
         rule(

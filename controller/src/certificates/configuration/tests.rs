@@ -1,5 +1,6 @@
 use kube::core::DynamicObject;
 use rstest::rstest;
+use sandgate_shared::names;
 use serde_json::{Value, json};
 
 use super::{Configuration, bundles, hosts};
@@ -61,7 +62,7 @@ fn the_apply_carries_the_bundle_of_each_webhook_and_nothing_else() {
         json!({
             "apiVersion": "admissionregistration.k8s.io/v1",
             "kind": "MutatingWebhookConfiguration",
-            "metadata": {"name": "zz-sandgate-sandgate"},
+            "metadata": {"name": "zz-sandgate-sandgate", "resourceVersion": "7"},
             "webhooks": [
                 {"name": "w0.sandgate.dev", "clientConfig": {"caBundle": "UEVN"}},
                 {"name": "w1.sandgate.dev", "clientConfig": {"caBundle": "UEVN"}},
@@ -100,4 +101,40 @@ fn an_unreadable_url_names_no_host() {
         &[json!({"url": "http://["})],
     );
     assert!(hosts(&[odd]).is_empty());
+}
+
+/// One webhook with this bundle, which `owner` applied.
+fn with_bundle_of(owner: &str, bundle: &str) -> Configuration {
+    let fields = json!({"f:webhooks": {"k:{\"name\":\"w0.sandgate.dev\"}": {
+        ".": {}, "f:clientConfig": {"f:caBundle": {}}, "f:name": {},
+    }}});
+    let object: DynamicObject = serde_json::from_value(json!({
+        "metadata": {"name": "zz-sandgate-sandgate", "managedFields": [
+            {"manager": owner, "operation": "Apply", "time": "2026-01-01T00:00:00Z", "fieldsV1": fields},
+            {"manager": "kubectl-edit", "operation": "Update", "time": "2026-01-02T00:00:00Z"},
+        ]},
+        "webhooks": [{"name": "w0.sandgate.dev", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+            "clientConfig": {"url": "https://127.0.0.1/", "caBundle": bundle}}],
+    }))
+    .unwrap();
+    Configuration::read(Kind::ValidatingWebhookConfiguration, object).unwrap()
+}
+
+// Proves: X-012
+#[rstest]
+#[case::by_hand("helm", "eA==", false, true)]
+#[case::taken_out("helm", "", true, true)]
+#[case::not_published_yet("helm", "", false, false)]
+#[case::of_an_earlier_ca_of_ours(names::MANAGER_CERTIFICATES, "eA==", true, false)]
+#[case::as_it_should_be("helm", "UEVN", true, false)]
+fn a_bundle_that_somebody_else_wrote_is_told_from_one_of_ours(
+    #[case] owner: &str,
+    #[case] stands: &str,
+    #[case] published: bool,
+    #[case] edited: bool,
+) {
+    let told = with_bundle_of(owner, stands).edit_of_bundle("PEM", published);
+    let wanted = "put right what was edited, last by field manager \"kubectl-edit\": \
+                  webhooks[w0.sandgate.dev].clientConfig.caBundle";
+    assert_eq!(told.as_deref(), edited.then_some(wanted));
 }

@@ -108,7 +108,8 @@ fn known(reason: &str) -> Option<&'static str> {
         .find(|registered| *registered == reason)
 }
 
-fn note(message: &str) -> String {
+/// A message as an Event may carry it.
+pub(crate) fn note(message: &str) -> String {
     let end = message.floor_char_boundary(MAX_NOTE);
     message.get(..end).unwrap_or(message).to_owned()
 }
