@@ -22,6 +22,7 @@ mod healing;
 mod life;
 mod own_bad_input;
 mod own_certificates;
+mod own_configurations;
 mod own_faults;
 mod own_leaders;
 mod own_network_values;

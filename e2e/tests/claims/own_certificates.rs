@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -11,16 +11,25 @@ use k8s_openapi::api::admissionregistration::v1::{
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams};
+use prometheus_client::registry::Registry;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
+use sandgate_controller::api_server::ApiServer;
+use sandgate_controller::certificates::Certificates;
+use sandgate_controller::leader::Leadership;
+use sandgate_controller::metrics::{Metrics, exposition};
+use sandgate_e2e::identity::Identity;
 use sandgate_e2e::namespace::DEADLINE;
 use sandgate_e2e::{Cluster, Options, Outcome, OwnCluster, Stage, Writer};
 use sandgate_shared::names;
 use sandgate_shared::render::Installation as Names;
 use serde_json::json;
+use tempfile::TempDir;
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio_rustls::TlsConnector;
+use tokio_util::sync::CancellationToken;
 
 use crate::manifests;
 use crate::scene::Scene;
@@ -45,7 +54,7 @@ async fn bundles(cluster: &OwnCluster) -> Outcome<Vec<Vec<u8>>> {
     let mut bundles: Vec<Vec<u8>> = mutating
         .map(|hook| hook.client_config)
         .chain(validating.map(|hook| hook.client_config))
-        .map(|config| config.ca_bundle.unwrap().0)
+        .map(|config| config.ca_bundle.unwrap_or_default().0)
         .collect();
     bundles.dedup();
     Ok(bundles)
@@ -67,7 +76,7 @@ async fn served(cluster: &OwnCluster, bundle: &[u8]) -> Outcome<Vec<u8>> {
     let config = ClientConfig::builder()
         .with_root_certificates(trusted)
         .with_no_client_auth();
-    let url = cluster.access().webhook_url.clone().unwrap();
+    let url = cluster.installation.webhook_url();
     let stream = TcpStream::connect(url.trim_start_matches("https://")).await?;
     let name = ServerName::try_from("127.0.0.1")?;
     let stream = TlsConnector::from(Arc::new(config))
@@ -201,5 +210,126 @@ async fn a_leaf_and_then_a_ca_are_replaced_under_a_webhook_that_goes_on_answerin
     scene.claims("judged", Stage::Ready).await?;
     scene.bound("judged").await?;
     assert_eq!(cluster.installation.webhook.as_ref().unwrap().id(), webhook);
+    Ok(())
+}
+
+/// One of several replicas that all take themselves for the leader.
+struct Leader {
+    folder: TempDir,
+    registry: Arc<Registry>,
+    task: tokio::task::JoinHandle<()>,
+    _leads: watch::Sender<Leadership>,
+}
+
+impl Leader {
+    async fn start(cluster: &OwnCluster, name: &str) -> Outcome<Self> {
+        let names = Names::default();
+        let mut registry = Registry::default();
+        let metrics = Metrics::register(&mut registry);
+        let client = cluster.client_as(&Identity::Operator).await?;
+        let api = ApiServer::new(client, metrics.clone());
+        let folder = TempDir::new()?;
+        let path = folder.path().to_owned();
+        let (release, namespace) = (&names.release, &names.namespace);
+        let certificates = Certificates::new(&api, metrics, release, namespace, path, name);
+        let (leads, leadership) = watch::channel(Leadership::Leading(CancellationToken::new()));
+        Ok(Self {
+            folder,
+            registry: Arc::new(registry),
+            task: tokio::spawn(certificates.run(leadership)),
+            _leads: leads,
+        })
+    }
+
+    fn file(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.folder.path().join(name)).unwrap_or_default()
+    }
+
+    /// How often somebody else's write of the Secret came first.
+    fn lost(&self, verb: &str) -> Outcome<u64> {
+        let page = exposition(&self.registry)?;
+        let start = format!(
+            "sandgate_controller_api_requests_total{{verb=\"{verb}\",kind=\"Secret\",outcome=\"conflict\"}} "
+        );
+        let line = page.lines().find_map(|line| line.strip_prefix(&start));
+        Ok(line.unwrap_or("0").parse()?)
+    }
+}
+
+impl Drop for Leader {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Waits until the Secret holds a CA and a leaf, both configurations trust the one, and both leaders
+/// hand over the other; returns the leaf.
+async fn agree(cluster: &OwnCluster, leaders: &[Leader; 2], before: &[u8]) -> Outcome<Vec<u8>> {
+    let mut turn = tokio::time::interval(ASK_EVERY);
+    let agreed = async {
+        loop {
+            turn.tick().await;
+            let Some(secret) = secrets(cluster).get_opt(SECRET).await? else {
+                continue;
+            };
+            let held = of_authorities(&secret, ".crt");
+            let leaf = secret.data.as_ref().and_then(|data| data.get("tls.crt"));
+            let Some(ByteString(leaf)) = leaf.filter(|leaf| leaf.0 != before) else {
+                continue;
+            };
+            let trusted = bundles(cluster).await?;
+            let handed = leaders.iter().all(|it| it.file("tls.crt") == *leaf);
+            if handed && trusted == [held.concat()] {
+                // Whose CA lost was never stored, and so never trusted.
+                assert_eq!(held.len(), 1);
+                return Outcome::Ok(leaf.clone());
+            }
+        }
+    };
+    tokio::time::timeout(DEADLINE, agreed).await?
+}
+
+// Proves: X-012
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_replicas_that_both_take_themselves_for_the_leader_overwrite_nothing_of_each_other()
+-> Outcome {
+    let mut options = Options::default();
+    options.installation.start = false;
+    let cluster = Cluster::own(options).await?;
+    let leaders = [
+        Leader::start(&cluster, "one").await?,
+        Leader::start(&cluster, "other").await?,
+    ];
+    let mut leaf = agree(&cluster, &leaders, &[]).await?;
+    let lost = |verb: &str| -> Outcome<u64> {
+        let all = leaders.iter().map(|leader| leader.lost(verb));
+        Ok(all.collect::<Outcome<Vec<u64>>>()?.into_iter().sum())
+    };
+    // Both write at once until one of them came second in each way of writing.
+    let (began, mut rounds) = (Instant::now(), 0);
+    while rounds < 3 || lost("create")? == 0 || lost("update")? == 0 {
+        assert!(began.elapsed() < DEADLINE, "no race in {rounds} rounds");
+        rounds += 1;
+        secrets(&cluster)
+            .delete(SECRET, &DeleteParams::default())
+            .await?;
+        leaf = agree(&cluster, &leaders, &leaf).await?;
+        let gone = json!({ "data": { "tls.crt": null, "tls.key": null } });
+        let how = PatchParams::default();
+        secrets(&cluster)
+            .patch(SECRET, &how, &Patch::Merge(gone))
+            .await?;
+        leaf = agree(&cluster, &leaders, &leaf).await?;
+    }
+    // Nobody took the other's write for a stranger's.
+    for leader in &leaders {
+        let page = exposition(&leader.registry)?;
+        let heals = page
+            .lines()
+            .filter(|line| line.starts_with("sandgate_controller_heals_total"));
+        assert_eq!(heals.count(), 0, "{page}");
+        let failures = "sandgate_controller_certificate_failures_total 0";
+        assert!(page.lines().any(|line| line == failures), "{page}");
+    }
     Ok(())
 }
