@@ -1,4 +1,4 @@
-//! Our two webhook configurations, kept as they were rendered, and foreign mutators told of (W-030,
+//! Our two webhook configurations, kept as they were rendered, and foreign mutators told of (X-012,
 //! X-013). Does I/O, and alone writes more of a configuration than its `caBundle`.
 //!
 //! ```text
@@ -47,7 +47,9 @@ use others::Others;
 /// How often it is all looked at though nothing changed: whether policies are served tells nobody.
 const TICK: Duration = Duration::from_mins(5);
 /// How soon a failed look is repeated.
-const REPEAT: Duration = Duration::from_secs(3);
+const REPEAT: Duration = Duration::from_secs(10);
+/// The same after somebody else's write.
+const SOON: Duration = Duration::from_secs(1);
 
 /// Looks after the configurations while this replica leads.
 #[derive(Debug)]
@@ -262,10 +264,11 @@ impl WebhookConfig {
 
 fn next_look(looked: Result<Duration, WebhookConfigError>) -> Duration {
     looked.unwrap_or_else(|error| {
-        if !error.is_conflict() {
-            let error = Chain(&error);
-            tracing::warn!(%error, "the webhook configurations are looked at again soon");
+        if error.is_conflict() {
+            return SOON;
         }
+        let error = Chain(&error);
+        tracing::warn!(%error, "the webhook configurations are looked at again soon");
         REPEAT
     })
 }

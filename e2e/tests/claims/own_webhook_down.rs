@@ -91,7 +91,7 @@ async fn goes_with_all_in_it(cluster: &OwnCluster, scene: Scene) -> Outcome {
     Ok(())
 }
 
-// Proves: O-002, O-040, P-002, X-013
+// Proves: O-002, O-040, P-031, X-013
 #[tokio::test]
 async fn while_the_webhook_is_down_claims_are_looked_after_and_deleted_and_none_is_made() -> Outcome
 {
@@ -172,7 +172,7 @@ async fn while_the_webhook_is_down_claims_are_looked_after_and_deleted_and_none_
     Ok(())
 }
 
-// Proves: W-004, P-002, X-013
+// Proves: P-031
 #[tokio::test]
 async fn without_configurations_the_rules_of_kinds_and_policy_refuse_and_nobody_makes_them_again()
 -> Outcome {

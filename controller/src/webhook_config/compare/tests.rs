@@ -50,7 +50,7 @@ fn what_the_api_server_and_helm_add_and_the_ca_bundle_are_no_edit() {
     );
 }
 
-// Proves: X-013, W-030
+// Proves: X-013
 #[rstest]
 #[case::failure_policy("failurePolicy", json!("Ignore"), "is \"Ignore\", not \"Fail\"")]
 #[case::timeout("timeoutSeconds", json!(1), "is 1, not 10")]

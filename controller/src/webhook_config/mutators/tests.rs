@@ -35,7 +35,6 @@ fn told_of(edit: &Value) -> Vec<String> {
 
 const ALL: &str = "sandboxclaims, sandboxclasses, clustersandboxclasses, connections";
 
-// Proves: W-030
 #[rstest]
 #[case::everything(json!({}), ALL)]
 #[case::everything_and_below(json!({"resources": ["*/*"]}), "connections, sandboxclaims/status")]
