@@ -108,7 +108,7 @@ impl World {
             self.leader = 1 - before;
         }
         for (index, away) in step.away.into_iter().enumerate() {
-            let since = self.elapsed - self.replicas[index].last;
+            let since = self.elapsed.saturating_sub(self.replicas[index].last);
             let leads = index == self.leader || index == before;
             if away && since < AWAY {
                 continue;
@@ -257,7 +257,7 @@ proptest! {
             }
             world.step(step);
             // A leader comes by, each API server sees what it published, each replica takes it over.
-            if world.elapsed - jumped > AWAY + LAG + AWAY + MINUTE {
+            if world.elapsed.saturating_sub(jumped) > AWAY + LAG + AWAY + MINUTE {
                 let refused = world.refused();
                 prop_assert!(refused.is_none(), "{}", refused.unwrap_or_default());
             }

@@ -200,7 +200,7 @@ async fn what_others_edit_in_our_configurations_is_told_and_put_right_until_they
     next["webhooks"][0]["timeoutSeconds"] = json!(7);
     next["webhooks"][0]["failurePolicy"] = json!("Ignore");
     next["metadata"]["annotations"][names::ANNOTATION_WEBHOOK_RULES] = json!("0123456789");
-    let how = PatchParams::apply("another-version");
+    let how = PatchParams::apply("sandgate-install");
     validating
         .api
         .patch(name, &how, &Patch::Apply(&next))
