@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use clap::{ArgAction, Parser};
 use ipnet::IpNet;
-use sandgate_shared::render::Installation;
 
 use sandgate_shared::names;
 use sandgate_shared::render::{Installation, WebhookEndpoint};
