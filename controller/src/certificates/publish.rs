@@ -33,9 +33,9 @@ impl Certificates {
                 .as_ref()
                 .is_some_and(|uid| self.published.contains(uid));
             let edit = configuration.edit_of_bundle(bundle, published);
-            let pace = self.paces.entry(kind).or_insert_with(|| Pace::new(TICK));
+            let quarrel = self.paces.entry(kind).or_insert_with(|| Pace::new(TICK));
             if edit.is_some()
-                && let Turn::Rest(left) = pace.turn(Instant::now())
+                && let Turn::Rest(left) = quarrel.turn(Instant::now())
             {
                 pause = pause.min(left);
                 continue;
@@ -52,7 +52,7 @@ impl Certificates {
             self.published.extend(configuration.uid.clone());
             tracing::info!(kind = kind.as_str(), "the CA was published");
             if let Some(note) = edit {
-                pace.healed(Instant::now());
+                quarrel.healed(Instant::now());
                 self.metrics.healed(kind);
                 self.tell_healed(place, configuration.uid.as_deref(), note)
                     .await;

@@ -50,16 +50,16 @@ impl Others {
     /// A change of whatever may mutate.
     pub(super) async fn changes(&self) -> Vec<BoxStream<'static, ()>> {
         let kind = Kind::MutatingWebhookConfiguration;
-        let mut watched = vec![(kind, kind.resource())];
+        let mut kinds_served = vec![(kind, kind.resource())];
         // If that cannot be told now, the ticks will do.
         if let Ok(Some(version)) = self.policy_version().await {
             let kinds = [
                 Kind::MutatingAdmissionPolicy,
                 Kind::MutatingAdmissionPolicyBinding,
             ];
-            watched.extend(kinds.map(|kind| (kind, served_as(kind, version))));
+            kinds_served.extend(kinds.map(|kind| (kind, served_as(kind, version))));
         }
-        let watches = watched.into_iter().map(|(kind, resource)| {
+        let watches = kinds_served.into_iter().map(|(kind, resource)| {
             changes::of_kind(self.api.objects_as(&resource), &self.metrics, kind)
         });
         watches.collect()
