@@ -68,8 +68,8 @@ pub fn checks(facts: &Facts) -> Vec<Check> {
         ),
         check(
             "policy",
-            "the admission policy and its binding stand unedited",
-            policy::stands(facts),
+            "the admission policy and its binding stand unedited and were seen to refuse",
+            policy::proved(facts),
         ),
     ]
     .into()

@@ -159,7 +159,7 @@ impl Prover {
     }
 
     pub(super) async fn recorded(&self, stood: &Stood) -> Result<Option<Timestamp>, RecordError> {
-        let name = record::name(&self.release, stood);
+        let name = stood.record_name(&self.release);
         let place = Place::namespaced(Kind::ConfigMap, &self.namespace, &name);
         let found = self.api.get(place).await;
         let found = found.map_err(|source| failed("read", place, source))?;
@@ -172,7 +172,7 @@ impl Prover {
     pub(super) async fn record(&self, stood: &Stood) -> Result<Timestamp, RecordError> {
         let policy = self.provenance.expected().name();
         let object = record::object(&self.release, &self.namespace, policy, stood);
-        let name = record::name(&self.release, stood);
+        let name = stood.record_name(&self.release);
         let place = Place::namespaced(Kind::ConfigMap, &self.namespace, &name);
         let made = self
             .api

@@ -5,7 +5,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::core::DynamicObject;
 use sandgate_shared::names;
 use sandgate_shared::trust::Stood;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::kind::Kind;
 
@@ -19,18 +19,12 @@ pub(super) struct NotOurs {
     namespace: String,
 }
 
-/// Name of the record of a pair.
-pub(super) fn name(release: &str, stood: &Stood) -> String {
-    let both = format!("{}/{}", stood.policy, stood.binding);
-    names::proof(release, &names::short_hash(&both))
-}
-
 /// The record of a pair called `policy`. It goes with the policy, which owns it.
 pub(super) fn object(release: &str, namespace: &str, policy: &str, stood: &Stood) -> DynamicObject {
-    let name = name(release, stood);
+    let name = stood.record_name(release);
     let mut object = DynamicObject::new(&name, &Kind::ConfigMap.resource())
         .within(namespace)
-        .data(json!({"immutable": true, "data": data(stood)}));
+        .data(json!({"immutable": true, "data": stood.record()}));
     let labels = [
         (names::LABEL_INSTANCE, release),
         (names::LABEL_MANAGED_BY, names::MANAGED_BY),
@@ -47,16 +41,12 @@ pub(super) fn object(release: &str, namespace: &str, policy: &str, stood: &Stood
     object
 }
 
-fn data(stood: &Stood) -> Value {
-    json!({"policyUID": stood.policy, "bindingUID": stood.binding})
-}
-
 /// When the first refusal was recorded, by the API server's clock.
 ///
 /// # Errors
 /// The object is no record of this pair, or could still be changed.
 pub(super) fn read(object: &DynamicObject, stood: &Stood) -> Result<Timestamp, NotOurs> {
-    let holds = object.data.get("data") == Some(&data(stood))
+    let holds = object.data.get("data") == Some(&json!(stood.record()))
         && object.data.get("immutable") == Some(&json!(true));
     let created = object.metadata.creation_timestamp.as_ref();
     created.filter(|_| holds).map_or_else(

@@ -189,8 +189,8 @@ fn the_record_is_named_after_both_uids_and_goes_with_the_policy() {
         binding: "another".to_owned(),
         ..stood()
     };
-    let name = record::name("sandgate", &stood());
-    assert_ne!(name, record::name("sandgate", &other));
+    let name = stood().record_name("sandgate");
+    assert_ne!(name, other.record_name("sandgate"));
     assert_eq!(
         name,
         names::proof("sandgate", &names::short_hash("policy/binding"))

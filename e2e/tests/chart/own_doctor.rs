@@ -4,10 +4,13 @@
 use std::path::Path;
 use std::time::Duration;
 
+use k8s_openapi::api::admissionregistration::v1::{
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+};
 use k8s_openapi::api::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::authorization::v1::SubjectAccessReview;
-use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
-use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, ServiceAccount};
+use kube::api::{ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::core::DynamicObject;
 use kube::{Api, Client, ResourceExt};
 use sandgate_e2e::control_plane::Options;
@@ -15,6 +18,7 @@ use sandgate_e2e::kubeconfig::{self, Credential};
 use sandgate_e2e::namespace::DEADLINE;
 use sandgate_e2e::{Outcome, folders, identity, manifests, own_binaries};
 use sandgate_shared::names;
+use sandgate_shared::trust::Expected;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -156,6 +160,28 @@ async fn forged(site: &Site) -> Outcome<String> {
     Ok(answer.status.map(|status| status.token).unwrap_or_default())
 }
 
+/// What the operator writes once the policy has refused its dry runs; no operator runs here.
+async fn record_a_refusal(client: &Client) -> Outcome {
+    let expected = Expected::of(&crate::rendered::installation());
+    let policies: Api<ValidatingAdmissionPolicy> = Api::all(client.clone());
+    let bindings: Api<ValidatingAdmissionPolicyBinding> = Api::all(client.clone());
+    let policy = serde_json::to_value(policies.get(expected.name()).await?)?;
+    let binding = serde_json::to_value(bindings.get(expected.name()).await?)?;
+    let stood = expected.examine(Some(&policy), Some(&binding))?;
+    let record = ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(stood.record_name(RELEASE)),
+            ..ObjectMeta::default()
+        },
+        immutable: Some(true),
+        data: Some(stood.record()),
+        ..ConfigMap::default()
+    };
+    let records: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
+    records.create(&PostParams::default(), &record).await?;
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_doctor_finds_a_release_sound_until_a_forger_is_planted_or_a_layer_is_weakened() -> Outcome
 {
@@ -170,6 +196,14 @@ async fn a_doctor_finds_a_release_sound_until_a_forger_is_planted_or_a_layer_is_
     assert_eq!(told.code, Some(1), "{}", told.words);
 
     site.publish().await?;
+    let told = doctor(&site, &admin, &[]).await?;
+    let (holds, said) = told.check("policy");
+    assert!(
+        !holds && said.contains("nobody has seen the policy refuse"),
+        "{}",
+        told.words
+    );
+    record_a_refusal(&site.client).await?;
     let told = doctor(&site, &admin, &[]).await?;
     assert_eq!(told.code, Some(0), "{}", told.words);
     assert_eq!(told.report["sound"], true);

@@ -1,6 +1,8 @@
 //! Policy and binding as an API server stores what this version renders, and how a live pair differs
 //! from them. Pure.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -31,6 +33,21 @@ pub struct Stood {
     pub policy_created: Timestamp,
     /// The later of the two creations.
     pub since: Timestamp,
+}
+
+impl Stood {
+    /// Name of the `ConfigMap` that records this pair's first refusal (P-029).
+    pub fn record_name(&self, release: &str) -> String {
+        let both = format!("{}/{}", self.policy, self.binding);
+        names::proof(release, &names::short_hash(&both))
+    }
+
+    /// What that `ConfigMap` holds: whose refusal it was.
+    pub fn record(&self) -> BTreeMap<String, String> {
+        let uids = [("policyUID", &self.policy), ("bindingUID", &self.binding)];
+        let owned = uids.map(|(key, uid)| (key.to_owned(), uid.clone()));
+        owned.into()
+    }
 }
 
 /// Why policy and binding cannot be trusted. Each text is a clause that a sentence can end with, the

@@ -1,46 +1,51 @@
-//! The admission policy and its binding. Pure.
+//! The admission policy, its binding, and the record of its first refusal. Pure.
 
-use sandgate_shared::render;
-use serde_json::Value;
+use k8s_openapi::jiff::Timestamp;
+use sandgate_shared::trust::{Distrust, Expected, Stood};
 
 use super::Seen;
-use crate::doctor::facts::{Facts, name, named};
-use crate::doctor::same::{differences, sentence};
+use crate::doctor::facts::{Facts, named};
 
-/// Whether both stand as rendered, and were never edited.
-pub(super) fn stands(facts: &Facts) -> Seen {
-    let [policy, binding] = render::admission_policy(&facts.site.names);
-    let (Some(policies), Some(bindings)) = (&facts.policies, &facts.policy_bindings) else {
-        return vec![
-            "the API server does not serve ValidatingAdmissionPolicy, without which only scratch claims get sandboxes; use Kubernetes 1.30 or newer with that API on".to_owned(),
-        ]
+/// Whether both stand as rendered, were never edited, and were seen to refuse.
+pub(super) fn proved(facts: &Facts) -> Seen {
+    let stood = match stands(facts) {
+        Ok(stood) => stood,
+        Err(distrust) => return vec![distrust.to_string()].into(),
+    };
+    let Some(refused) = first_refusal(facts, &stood) else {
+        let namespace = &facts.site.names.namespace;
+        return vec![format!(
+            "nobody has seen the policy refuse since it was created at {}, so claims that need proof wait; the operator's leader tries it by dry run: its log in namespace {namespace} says who answers instead",
+            stood.policy_created
+        )]
         .into();
     };
-    let pairs = [(&policy, policies), (&binding, bindings)];
-    let wrong = pairs
-        .into_iter()
-        .filter_map(|(expected, stored)| examine(expected, stored));
-    wrong.collect::<Vec<String>>().into()
+    let after = refused.duration_since(stood.policy_created).as_secs();
+    Seen {
+        wrong: Vec::new(),
+        told: vec![format!(
+            "it was first seen to refuse {after} s after its creation at {}",
+            stood.policy_created
+        )],
+    }
 }
 
-fn examine(expected: &Value, stored: &[Value]) -> Option<String> {
-    let kind = expected["kind"].as_str().unwrap_or_default();
-    let wanted = name(expected);
-    let Some(stored) = named(stored, wanted) else {
-        return Some(format!(
-            "{kind} {wanted} does not exist; upgrade the chart to create it"
-        ));
+fn stands(facts: &Facts) -> Result<Stood, Distrust> {
+    let expected = Expected::of(&facts.site.names);
+    let (Some(policies), Some(bindings)) = (&facts.policies, &facts.policy_bindings) else {
+        return Err(Distrust::NotServed);
     };
-    let found = differences(&expected["spec"], &stored["spec"], "spec", &[]);
-    if !found.is_empty() {
-        return Some(format!(
-            "{kind} {wanted} is not as the chart writes it: {}; delete it and upgrade the chart to create it anew",
-            sentence(&found)
-        ));
-    }
-    (stored.pointer("/metadata/generation") != Some(&Value::from(1))).then(|| {
-        format!(
-            "{kind} {wanted} was edited since it was created; delete it and upgrade the chart to create it anew"
-        )
-    })
+    let find = |objects| named(objects, expected.name());
+    expected.examine(find(policies), find(bindings))
+}
+
+/// When the record of this very pair was made, by the API server's clock; nothing if it could still be
+/// changed.
+fn first_refusal(facts: &Facts, stood: &Stood) -> Option<Timestamp> {
+    let name = stood.record_name(&facts.site.names.release);
+    let mut records = facts.config_maps.iter();
+    let record = records.find(|found| found.metadata.name.as_deref() == Some(&name))?;
+    let ours = record.immutable == Some(true) && record.data == Some(stood.record());
+    let created = record.metadata.creation_timestamp.as_ref();
+    created.filter(|_| ours).map(|created| created.0)
 }

@@ -1,6 +1,7 @@
 use k8s_openapi::api::apps::v1::Deployment;
 use rstest::rstest;
 use sandgate_shared::render;
+use sandgate_shared::trust::Expected;
 use serde_json::{Value, json};
 
 use super::*;
@@ -32,6 +33,17 @@ pub fn sound() -> Facts {
         it
     });
     let [policy, binding] = render::admission_policy(&site.names).map(stored);
+    let stood = Expected::of(&site.names)
+        .examine(Some(&policy), Some(&binding))
+        .unwrap();
+    let record = json!({
+        "metadata": {
+            "name": stood.record_name(&site.names.release),
+            "creationTimestamp": "2026-05-01T10:00:02Z",
+        },
+        "immutable": true,
+        "data": stood.record(),
+    });
     let owners = json!([{
         "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "sandgate-5d4f", "uid": "r",
         "controller": true,
@@ -58,7 +70,7 @@ pub fn sound() -> Facts {
         validating: vec![validating],
         mutating_policies: Vec::new(),
         token_secrets: Vec::new(),
-        config_maps: Vec::new(),
+        config_maps: vec![from(record)],
         site,
     }
 }
@@ -279,6 +291,21 @@ fn whoever_else_rewrites_our_kinds_is_named(#[case] rule: Value, #[case] named: 
     },
     Some("ValidatingAdmissionPolicyBinding sandgate-sandbox-claim-")
 )]
+#[case::nobody_saw_it_refuse(
+    |facts: &mut Facts| facts.config_maps.clear(),
+    Some("nobody has seen the policy refuse since it was created at 2026-05-01T10:00:00Z")
+)]
+#[case::a_record_that_can_be_changed(
+    |facts: &mut Facts| facts.config_maps[0].immutable = None,
+    Some("nobody has seen the policy refuse")
+)]
+#[case::a_record_of_another_policy(
+    |facts: &mut Facts| {
+        let data = facts.config_maps[0].data.as_mut().unwrap();
+        data.insert("policyUID".to_owned(), "another".to_owned());
+    },
+    Some("nobody has seen the policy refuse")
+)]
 fn a_policy_that_cannot_be_trusted_is_named(
     #[case] edit: fn(&mut Facts),
     #[case] told: Option<&str>,
@@ -291,4 +318,16 @@ fn a_policy_that_cannot_be_trusted_is_named(
     for said in &said {
         assert!(said.starts_with(told.unwrap()), "{said}");
     }
+}
+
+// Proves: P-029
+#[test]
+fn how_long_the_policy_took_to_refuse_is_told() {
+    let checks = checks(&sound());
+    let policy = checks.iter().find(|check| check.id == "policy").unwrap();
+    assert!(policy.holds, "{policy:?}");
+    assert_eq!(
+        policy.said,
+        ["it was first seen to refuse 2 s after its creation at 2026-05-01T10:00:00Z"]
+    );
 }
