@@ -14,7 +14,7 @@ fn rule(edit: &Value) -> Value {
     rule
 }
 
-fn configuration(name: &str, webhook: Value) -> Value {
+fn configuration(name: &str, webhook: &Value) -> Value {
     json!({"metadata": {"name": name, "uid": "u"}, "webhooks": [webhook]})
 }
 
@@ -27,7 +27,7 @@ fn ours() -> Value {
 fn told_of(edit: &Value) -> Vec<String> {
     let foreign = configuration(
         "other",
-        json!({"name": "m.example.com", "rules": [rule(edit)]}),
+        &json!({"name": "m.example.com", "rules": [rule(edit)]}),
     );
     let found = of_webhooks(&[ours(), foreign], &ours());
     found.iter().map(ToString::to_string).collect()
@@ -73,7 +73,7 @@ fn ours_is_not_foreign_but_a_strangers_entry_in_it_is_and_our_name_elsewhere_too
         .as_array_mut()
         .unwrap()
         .push(stranger);
-    let borrowed = configuration("other", ours["webhooks"][0].clone());
+    let borrowed = configuration("other", &ours["webhooks"][0]);
     let found: Vec<_> = of_webhooks(&[with_stranger, borrowed], &ours)
         .into_iter()
         .collect();
@@ -96,7 +96,7 @@ fn what_narrows_a_webhook_is_said_and_does_not_hide_it(
         .as_object_mut()
         .unwrap()
         .extend(with.as_object().unwrap().clone());
-    let found = of_webhooks(&[configuration("other", webhook)], &ours());
+    let found = of_webhooks(&[configuration("other", &webhook)], &ours());
     let told: Vec<String> = found.iter().map(ToString::to_string).collect();
     assert_eq!(
         told[0].contains("as far as its selectors and conditions let it"),
