@@ -135,7 +135,8 @@ impl<'a> Desk<'a> {
         manifest
     }
 
-    fn api(&self, subject: Subject, client: Client) -> Api<DynamicObject> {
+    /// Where objects of a kind are written.
+    pub fn api(&self, subject: Subject, client: Client) -> Api<DynamicObject> {
         let kind = GroupVersionKind::gvk(self.group, "v1alpha1", subject.kind());
         let mut resource = kube::core::ApiResource::from_gvk(&kind);
         subject.plural().clone_into(&mut resource.plural);
@@ -146,7 +147,8 @@ impl<'a> Desk<'a> {
     }
 }
 
-const DRY_RUN: PostParams = PostParams {
+/// Nothing is stored.
+pub const DRY_RUN: PostParams = PostParams {
     dry_run: true,
     field_manager: None,
 };
@@ -159,7 +161,8 @@ fn keeper(subject: Subject) -> Who {
     }
 }
 
-fn answer(result: kube::Result<DynamicObject>) -> Outcome<Answer> {
+/// What became of a write, of what its client was told.
+pub fn answer(result: kube::Result<DynamicObject>) -> Outcome<Answer> {
     match result {
         Ok(_) => Ok(None),
         Err(kube::Error::Api(status)) => Ok(Some(*status)),

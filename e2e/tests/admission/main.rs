@@ -15,6 +15,7 @@ mod corpus;
 mod denials;
 mod generated;
 mod own_parity;
+mod own_random_parity;
 mod own_ratcheting;
 mod own_round_trip;
 mod own_switched_off;

@@ -1,6 +1,6 @@
 //! Whatever class and claim are admitted, what is built for them the API server takes. Does I/O.
 
-mod plausible;
+pub mod plausible;
 
 use std::collections::BTreeMap;
 
