@@ -13,11 +13,13 @@
 
 mod corpus;
 mod denials;
+mod foreign_webhook;
 mod generated;
 mod own_parity;
 mod own_random_parity;
 mod own_ratcheting;
 mod own_round_trip;
+mod own_second_mutator;
 mod own_switched_off;
 mod own_taken_away;
 mod parity;
