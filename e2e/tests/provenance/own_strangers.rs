@@ -52,7 +52,7 @@ async fn until_answered(cluster: &Cluster, wanted: &Answer) -> Outcome {
     };
     match tokio::time::timeout(DEADLINE, asked).await {
         Ok(done) => done,
-        Err(_) => panic!("wanted {wanted:?}, was answered by {last:?}"),
+        Err(late) => panic!("{late}: wanted {wanted:?}, was answered by {last:?}"),
     }
 }
 

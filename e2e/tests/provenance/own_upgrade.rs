@@ -87,5 +87,5 @@ async fn an_upgrade_with_other_rules_fails_no_verified_claim_and_one_made_in_bet
         assert!(is_verified(&claim), "{name}");
     }
     // The record of the old pair goes with its policy.
-    old_record.is_gone().await
+    old_record.until_gone().await
 }

@@ -137,7 +137,7 @@ pub struct Going {
 
 impl Going {
     /// Waits until it has.
-    pub async fn is_gone(self) -> Outcome {
+    pub async fn until_gone(self) -> Outcome {
         let uid = self.record.uid().unwrap();
         let gone = conditions::is_deleted(&uid);
         let name = self.record.name_any();

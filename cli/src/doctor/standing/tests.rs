@@ -32,7 +32,12 @@ pub fn sound() -> Facts {
         it["webhooks"][0]["objectSelector"] = json!({});
         it
     });
-    let [policy, binding] = render::admission_policy(&site.names).map(stored);
+    let [mut policy, binding] = render::admission_policy(&site.names).map(stored);
+    let constraints = &mut policy["spec"]["matchConstraints"];
+    constraints["matchPolicy"] = json!("Equivalent");
+    constraints["namespaceSelector"] = json!({});
+    constraints["objectSelector"] = json!({});
+    constraints["resourceRules"][0]["scope"] = json!("*");
     let stood = Expected::of(&site.names)
         .examine(Some(&policy), Some(&binding))
         .unwrap();
