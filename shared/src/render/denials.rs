@@ -9,11 +9,19 @@ const HEAD: &str = "\
 
 Generated from the rule table by `cargo xtask generate`; do not edit.
 
-Every refusal ends in a rule's id in brackets. Look it up here: what is wrong, what to do, and which
+A refusal by a rule ends in the rule's id in brackets. Look it up here: what is wrong, what to do, and which
 layers hold the rule. The **webhook** holds them all; the **CRD** and the **policy**
-(ValidatingAdmissionPolicy) stand behind it when it is gone. What neither can say is held by the webhook
-alone. Rules that **warn** refuse nothing: their sentence reaches whoever writes the object, without an
-id.
+(ValidatingAdmissionPolicy) hold theirs also where somebody took the webhook's configuration away. What
+neither can say is held by the webhook alone. Rules that **warn** refuse nothing: their sentence reaches
+whoever writes the object, without an id.
+
+Refusals without an id are not a rule's. The API server's own name a field that is misspelt, of the wrong type
+or out of its bounds: `kubectl explain` tells what it may be. \"failed calling webhook\" means that the
+webhook is down or not reached: nothing of these kinds is written meanwhile; see the chart's README. A review
+that is too large, or that cannot be judged in time, says so and may be tried again smaller or later.
+
+Ways out that name the Sandbox API (`/v1/sandboxes/…`), enrolments or the dashboard speak of what is not built
+yet: until then leave the field out.
 
 **Tried** tells what the corpus of writes has of a rule, which is sent through a real API server with
 each layer on alone: an admitted write that has what the rule is about, and one that breaks it.
