@@ -1,6 +1,10 @@
 //! Whether policy, binding and proof say that the operator wrote a claim.
 
-#![allow(clippy::unwrap_used, reason = "a failing test stops where it stands")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a failing test stops where it stands"
+)]
 
 use std::time::Duration;
 
