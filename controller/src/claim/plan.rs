@@ -20,7 +20,9 @@
 //! Apply stops at the first intent that is refused or in conflict: a Deployment never stands
 //! without its policies.
 
+mod applied;
 mod baseline;
+mod decision;
 mod deployment;
 mod digest;
 mod events;
@@ -31,6 +33,7 @@ mod intent;
 mod lineage;
 mod network_policy;
 mod objects;
+mod order;
 mod readiness;
 mod refusal;
 mod service;
@@ -39,20 +42,19 @@ mod status;
 mod status_patch;
 mod strangers;
 
-use std::time::Duration;
-
 use k8s_openapi::jiff::Timestamp;
-use sandgate_shared::api::SandboxClaimStatus;
-use serde_json::Value;
 
-use super::observed::{ObjectKind, Observed};
+use super::observed::Observed;
 
+pub use applied::{Applied, Outcome, Stored};
 pub use baseline::{baseline, baseline_intent, guard};
+pub use decision::{EventDraft, StatusDecision};
 pub use digest::digest;
 pub(crate) use events::note as event_note;
 pub use gate::awaits_proof;
 pub use heal::DryRun;
 pub use network_policy::allowed_services;
+pub use order::{Action, Deletion, FinishedPod, Intent, LiveRef};
 pub use refusal::{Refusal, RefusalClass, refusal_pause};
 pub use settings::{DnsTarget, Settings};
 pub use status::status;
@@ -115,163 +117,6 @@ pub struct Build {
     pub paused_until: Option<Timestamp>,
     /// Strangers' edits that stand until this moment (O-040).
     pub held_until: Option<Timestamp>,
-}
-
-/// One object as it should be.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Intent {
-    /// Which of the claim's objects.
-    pub kind: ObjectKind,
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-    /// UID of the claim it is for; empty for the baseline policy, which nobody owns.
-    pub claim_uid: String,
-    /// The whole manifest, its intent hash among the annotations, empty lists left out.
-    pub object: Value,
-    /// Hash of the manifest without that annotation.
-    pub hash: String,
-    /// What to do.
-    pub action: Action,
-    /// Paths that came back too often: while a stranger's edit touches only these, it is left
-    /// until the moment given (O-040).
-    pub resting: std::collections::BTreeMap<String, Timestamp>,
-    /// UID this object had when we last wrote it, if we ever did.
-    pub known_uid: Option<String>,
-}
-
-/// How an intent is carried out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// It does not exist: POST.
-    Create,
-    /// It is ours and our intent changed, or it bears the reserved baseline name: PUT.
-    Update(LiveRef),
-    /// It is ours and differs from what we last wrote, or we do not know what we last wrote: dry
-    /// run, then PUT only if something would change.
-    Verify(LiveRef),
-}
-
-/// The precondition of a write.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LiveRef {
-    /// UID the decision was made on.
-    pub uid: String,
-    /// resourceVersion the decision was made on.
-    pub resource_version: String,
-}
-
-/// One object to delete, with propagation `Background` and both preconditions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deletion {
-    /// Which of the claim's objects.
-    pub kind: ObjectKind,
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-    /// Preconditions.
-    pub live: LiveRef,
-}
-
-/// A pod that has finished. Its UID alone is the precondition of its deletion, and no grace is given: it
-/// never runs again, whatever else of it changes meanwhile.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FinishedPod {
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-    /// Its UID.
-    pub uid: String,
-}
-
-/// What apply did.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Applied {
-    /// In order of the plan, up to and including the first refusal or conflict.
-    pub outcomes: Vec<(ObjectKind, Outcome)>,
-}
-
-/// What became of one intent.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
-    /// POST made it.
-    Created(Stored),
-    /// PUT changed it to a new intent of ours.
-    Updated(Stored),
-    /// It was as intended already.
-    Unchanged(Stored),
-    /// A stranger's edit was undone.
-    Healed {
-        /// What stands now.
-        stored: Stored,
-        /// What had been changed.
-        paths: Vec<String>,
-    },
-    /// A stranger's edit is left for now, for it came back too often.
-    HeldBack {
-        /// Digest of the object with the edit in it.
-        digest: String,
-        /// What is changed.
-        paths: Vec<String>,
-        /// When it will be looked at again.
-        until: Timestamp,
-    },
-    /// The API server refused the write.
-    Refused(Refusal),
-    /// An object of the name exists and is not ours.
-    Conflict,
-}
-
-impl Outcome {
-    /// What stands, if the write succeeded or was not needed.
-    pub fn stored(&self) -> Option<&Stored> {
-        match self {
-            Self::Created(stored)
-            | Self::Updated(stored)
-            | Self::Unchanged(stored)
-            | Self::Healed { stored, .. } => Some(stored),
-            Self::HeldBack { .. } | Self::Refused(_) | Self::Conflict => None,
-        }
-    }
-}
-
-/// An object as the API server returned it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stored {
-    /// Its UID.
-    pub uid: String,
-    /// Its resourceVersion.
-    pub resource_version: String,
-    /// Its digest ([`digest`]).
-    pub digest: String,
-}
-
-/// What to report on a claim.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StatusDecision {
-    /// The whole status to stand; `None` when the present one says it already. Written with
-    /// [`status_patch`].
-    pub status: Option<SandboxClaimStatus>,
-    /// Events to publish, once each, after the status is written.
-    pub events: Vec<EventDraft>,
-    /// When to look again though nothing may have happened; `None` leaves it to the watches.
-    pub requeue: Option<Duration>,
-}
-
-/// An Event on the claim.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct EventDraft {
-    /// `Warning` rather than `Normal`.
-    pub warning: bool,
-    /// One of `sandgate_shared::reason`.
-    pub reason: &'static str,
-    /// What the controller was doing, such as `Create`.
-    pub action: &'static str,
-    /// At most 1,000 bytes.
-    pub note: String,
 }
 
 /// Decides what the claim needs.

@@ -1,0 +1,94 @@
+//! Reads anew what a decision that is never taken back rests on. Does I/O.
+
+use sandgate_shared::api::outside::AgentRuntime;
+use sandgate_shared::api::{
+    ClassKind, ClusterSandboxClass, SandboxClaim, SandboxClass, SandboxClassSpec,
+};
+use sandgate_shared::names;
+use sandgate_shared::trust::Trust;
+use serde::de::DeserializeOwned;
+
+use super::{Gather, GatherError, parse};
+use crate::api_server::Place;
+use crate::claim::observed::{LiveObject, Lookup, ObjectKind, Observed};
+use crate::claim::plan;
+use crate::kind::Kind;
+use crate::watch::Key;
+
+impl Gather {
+    /// What is known of a claim, with the claim and everything that can end it read anew: a watch can
+    /// be a moment behind, a claim that fails is not taken up again (C-028), one that is verified once
+    /// stays so (P-017), and nothing is made for one that is leaving (O-002). `None` if the claim is gone.
+    pub async fn confirmed(&self, known: Observed) -> Result<Option<Observed>, GatherError> {
+        let key = Key::of(&known.claim.metadata);
+        let place = Place::namespaced(Kind::SandboxClaim, &key.namespace, &key.name);
+        let Some(claim) = self.get(place).await? else {
+            return Ok(None);
+        };
+        let claim: SandboxClaim = parse(place, claim)?;
+        if claim.metadata.uid != known.claim.metadata.uid {
+            return Ok(None);
+        }
+        let mut observed = Observed { claim, ..known };
+        observed.runtime = match observed.claim.spec.agent_runtime_ref.as_ref() {
+            None => Lookup::Missing,
+            Some(runtime) => {
+                let place = Place::namespaced(Kind::AgentRuntime, &key.namespace, &runtime.name);
+                self.lookup(place, |runtime: AgentRuntime| runtime.spec)
+                    .await?
+            }
+        };
+        observed.class = self.class(&observed).await?;
+        if plan::awaits_proof(&observed.claim) {
+            observed.trust = match self.provenance.confirmed(&self.api).await {
+                Trust::Unread(why) => return Err(GatherError::Policy(why)),
+                trust => trust,
+            };
+        }
+        observed.policy = self.live(&key, ObjectKind::NetworkPolicy).await?;
+        observed.service = self.live(&key, ObjectKind::Service).await?;
+        observed.deployment = self.live(&key, ObjectKind::Deployment).await?;
+        Ok(Some(observed))
+    }
+    async fn class(&self, observed: &Observed) -> Result<Lookup<SandboxClassSpec>, GatherError> {
+        let class = &observed.claim.spec.class_ref;
+        let namespace = observed
+            .claim
+            .metadata
+            .namespace
+            .as_deref()
+            .unwrap_or_default();
+        match class.kind {
+            ClassKind::SandboxClass => {
+                let place = Place::namespaced(Kind::SandboxClass, namespace, &class.name);
+                self.lookup(place, |class: SandboxClass| class.spec).await
+            }
+            ClassKind::ClusterSandboxClass => {
+                let place = Place::cluster(Kind::ClusterSandboxClass, &class.name);
+                self.lookup(place, |class: ClusterSandboxClass| class.spec.class)
+                    .await
+            }
+        }
+    }
+
+    async fn live(&self, claim: &Key, kind: ObjectKind) -> Result<Option<LiveObject>, GatherError> {
+        let name = names::sandbox(&claim.name);
+        let place = Place::namespaced(kind.into(), &claim.namespace, &name);
+        let object = self.get(place).await?;
+        Ok(object
+            .and_then(|object| serde_json::to_value(object).ok())
+            .as_ref()
+            .and_then(LiveObject::read))
+    }
+
+    async fn lookup<K: DeserializeOwned, V>(
+        &self,
+        place: Place<'_>,
+        view: impl FnOnce(K) -> V,
+    ) -> Result<Lookup<V>, GatherError> {
+        let Some(object) = self.get(place).await? else {
+            return Ok(Lookup::Missing);
+        };
+        Ok(Lookup::Found(view(parse(place, object)?)))
+    }
+}

@@ -1,0 +1,108 @@
+//! One pass over a claim: decide, apply, tell, and see what follows. Does I/O through the parts of
+//! the [`Reconciler`].
+
+use std::time::Duration;
+
+use k8s_openapi::jiff::Timestamp;
+use sandgate_shared::api::{ClaimPhase, SandboxClaim, SandboxClaimStatus};
+
+use super::apply::Deleted;
+use super::plan::{self, Plan, StatusDecision, Verdict};
+use super::report::Reported;
+use super::{ReconcileError, Reconciler};
+use crate::watch::Key;
+
+/// What one pass came to.
+pub(super) enum Pass {
+    /// Nothing more to do until something changes, or until then.
+    Done(Option<Duration>),
+    /// The claim moved on: decide again.
+    Again,
+}
+
+impl Reconciler {
+    pub(super) async fn pass(&self, claim: &Key) -> Result<Pass, ReconcileError> {
+        let Some(mut observed) = self.gather.known(claim) else {
+            self.memories.forget(claim);
+            return Ok(Pass::Done(None));
+        };
+        observed.memory = self.memories.recall(claim, &observed.claim);
+        let now = Timestamp::now();
+        let mut plan = plan::plan(&observed, &self.settings, now);
+        if plan.is_final() || plan.makes_again() {
+            let confirmed = Box::pin(self.gather.confirmed(observed)).await;
+            let confirmed = confirmed.map_err(ReconcileError::Gather)?;
+            let Some(confirmed) = confirmed else {
+                return Ok(Pass::Done(None));
+            };
+            observed = confirmed;
+            plan = plan::plan(&observed, &self.settings, now);
+        }
+        let applied = self.apply.ensure(&plan).await;
+        observed.memory.record(&plan, &applied, now);
+        self.memories
+            .keep(claim, &observed.claim, observed.memory.clone());
+        let decision = plan::status(&observed, &plan, &applied, &self.settings, now);
+        let told = self.report.tell(&observed.claim, &decision).await;
+        match told.map_err(ReconcileError::Report)? {
+            Reported::Done => self.finish(&observed.claim, &plan, &decision, now).await,
+            Reported::Gone => Ok(Pass::Done(None)),
+            Reported::Stale => {
+                let exists = self
+                    .gather
+                    .refreshed(claim)
+                    .await
+                    .map_err(ReconcileError::Gather)?;
+                Ok(if exists {
+                    Pass::Again
+                } else {
+                    Pass::Done(None)
+                })
+            }
+        }
+    }
+
+    /// What follows once the status says what was decided.
+    async fn finish(
+        &self,
+        claim: &SandboxClaim,
+        plan: &Plan,
+        decision: &StatusDecision,
+        now: Timestamp,
+    ) -> Result<Pass, ReconcileError> {
+        let phase = |status: &SandboxClaimStatus| status.phase;
+        let wrote = decision.status.as_ref().and_then(phase);
+        let stood = claim.status.as_ref().and_then(phase);
+        if wrote == Some(ClaimPhase::Bound) && stood != wrote && !bound_before(claim) {
+            self.metrics.bound_after(age(claim, now));
+        }
+        if self.apply.delete(plan).await == Deleted::Unfinished {
+            return Err(ReconcileError::Unfinished);
+        }
+        // A claim that has just failed is looked at once more: now its objects go (C-035). One that was
+        // just verified gets its objects now that the record stands.
+        let failed = wrote == Some(ClaimPhase::Failed) && stood != wrote;
+        if failed || plan.verdict == Verdict::Verify {
+            return Ok(Pass::Again);
+        }
+        Ok(Pass::Done(decision.requeue))
+    }
+}
+
+fn bound_before(claim: &SandboxClaim) -> bool {
+    let conditions = claim
+        .status
+        .as_ref()
+        .and_then(|status| status.conditions.as_ref());
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|found| found.type_ == sandgate_shared::reason::condition::BOUND)
+}
+
+fn age(claim: &SandboxClaim, now: Timestamp) -> Duration {
+    let created = claim
+        .metadata
+        .creation_timestamp
+        .as_ref()
+        .map_or(now, |time| time.0);
+    Duration::try_from(now.duration_since(created)).unwrap_or_default()
+}

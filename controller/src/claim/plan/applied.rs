@@ -1,0 +1,68 @@
+//! What came of a plan: the answer to each write. Data.
+
+use k8s_openapi::jiff::Timestamp;
+
+use super::Refusal;
+use crate::claim::observed::ObjectKind;
+
+/// What apply did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Applied {
+    /// In order of the plan, up to and including the first refusal or conflict.
+    pub outcomes: Vec<(ObjectKind, Outcome)>,
+}
+
+/// What became of one intent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// POST made it.
+    Created(Stored),
+    /// PUT changed it to a new intent of ours.
+    Updated(Stored),
+    /// It was as intended already.
+    Unchanged(Stored),
+    /// A stranger's edit was undone.
+    Healed {
+        /// What stands now.
+        stored: Stored,
+        /// What had been changed.
+        paths: Vec<String>,
+    },
+    /// A stranger's edit is left for now, for it came back too often.
+    HeldBack {
+        /// Digest of the object with the edit in it.
+        digest: String,
+        /// What is changed.
+        paths: Vec<String>,
+        /// When it will be looked at again.
+        until: Timestamp,
+    },
+    /// The API server refused the write.
+    Refused(Refusal),
+    /// An object of the name exists and is not ours.
+    Conflict,
+}
+
+impl Outcome {
+    /// What stands, if the write succeeded or was not needed.
+    pub fn stored(&self) -> Option<&Stored> {
+        match self {
+            Self::Created(stored)
+            | Self::Updated(stored)
+            | Self::Unchanged(stored)
+            | Self::Healed { stored, .. } => Some(stored),
+            Self::HeldBack { .. } | Self::Refused(_) | Self::Conflict => None,
+        }
+    }
+}
+
+/// An object as the API server returned it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stored {
+    /// Its UID.
+    pub uid: String,
+    /// Its resourceVersion.
+    pub resource_version: String,
+    /// Its digest ([`digest`]).
+    pub digest: String,
+}

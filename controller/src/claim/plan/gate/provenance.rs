@@ -1,0 +1,115 @@
+//! Whether it is known that the operator wrote what only it may write (P-015 to P-023). Pure.
+
+use k8s_openapi::jiff::Timestamp;
+use sandgate_shared::{
+    api::{ClaimPhase, SandboxClaim, SandboxClaimSpec},
+    reason::{self, condition},
+    trust::Verdict,
+};
+
+use super::{Gate, bindings, ever_bound, holds};
+use crate::claim::{
+    observed::Observed,
+    plan::{Finding, Settings},
+};
+
+/// Whether the claim holds something that only the operator may write, it is not recorded that the
+/// operator did, and that can still be found out. A claim that was bound once keeps running (P-017).
+pub fn awaits_proof(claim: &SandboxClaim) -> bool {
+    let phase = claim.status.as_ref().and_then(|status| status.phase);
+    let over = matches!(phase, Some(ClaimPhase::Failed | ClaimPhase::Completed));
+    !over
+        && !holds(claim, condition::PROVENANCE_VERIFIED)
+        && !ever_bound(claim)
+        && Reserved::of(&claim.spec).is_some()
+}
+
+/// What the claim has to wait for or fails for as nothing says who wrote it; or that it is now known.
+pub(super) fn judge(observed: &Observed, settings: &Settings) -> Option<Gate> {
+    let claim = &observed.claim;
+    let reserved = Reserved::of(&claim.spec).filter(|_| awaits_proof(claim))?;
+    let words = reserved.words();
+    let created = claim.metadata.creation_timestamp.as_ref();
+    // The API server has given one to every claim that it stores.
+    let created = created.map_or(Timestamp::MIN, |created| created.0);
+    let verdict = observed.trust.about(created, settings.claim_policy_grace);
+    Some(match verdict {
+        Verdict::Verified => Gate::Verify,
+        Verdict::Awaited(what) => Gate::Wait(Finding {
+            reason: reason::PROVENANCE_UNPROVEN,
+            message: format!(
+                "the claim {words}, which only the operator may write, and it is not known yet that it wrote this claim: {what}"
+            ),
+        }),
+        Verdict::Unprovable(why) => Gate::Fail(Finding {
+            reason: reserved.reason(),
+            message: format!(
+                "the claim {words}, which only the operator may write, and nothing proves that it wrote this claim: {why}"
+            ),
+        }),
+    })
+}
+
+/// What of a claim only the operator may write. Where there is more than one such thing, the first in
+/// this order is spoken of (P-016, Q61).
+#[derive(Clone, Copy)]
+enum Reserved {
+    Enrolment,
+    Mount,
+    Connections,
+    TargetPath,
+}
+
+impl Reserved {
+    /// Role `scratch` is nobody's to keep.
+    fn of(spec: &SandboxClaimSpec) -> Option<Self> {
+        let mounts_more = bindings(spec).any(|binding| binding.role() != "scratch");
+        let connects = spec.connections.iter().flatten().next().is_some();
+        if spec.enrolment.is_some() {
+            Some(Self::Enrolment)
+        } else if mounts_more {
+            Some(Self::Mount)
+        } else if connects {
+            Some(Self::Connections)
+        } else if spec.target_path.is_some() {
+            Some(Self::TargetPath)
+        } else {
+            None
+        }
+    }
+
+    /// The end of a sentence about the claim.
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Enrolment => "is an enrolment",
+            Self::Mount => "mounts a directory beyond its own scratch",
+            Self::Connections => "binds a Connection",
+            Self::TargetPath => "names a targetPath",
+        }
+    }
+
+    /// Why a claim with it fails (P-020 to P-023).
+    const fn reason(self) -> &'static str {
+        match self {
+            Self::Enrolment => reason::ENROLMENT_NOT_GRANTED,
+            Self::Mount => reason::MOUNT_NOT_GRANTED,
+            Self::Connections => reason::CONNECTIONS_NOT_GRANTED,
+            Self::TargetPath => reason::TARGET_PATH_NOT_GRANTED,
+        }
+    }
+}
+
+/// What this version has nothing to build from yet: a sandbox without it would not be what was asked
+/// for (C-036). A `targetPath` asks for nothing before work is promoted.
+pub(super) fn not_built(spec: &SandboxClaimSpec) -> Option<Finding> {
+    match Reserved::of(spec)? {
+        Reserved::TargetPath => None,
+        reserved => Some(Finding {
+            reason: reason::PART_NOT_BUILT,
+            message: format!(
+                "the claim {}, which this version of the operator does not build yet; it waits for one that does",
+                reserved.words()
+            ),
+        }),
+    }
+}

@@ -1,0 +1,104 @@
+//! What stands of a claim's objects, as its status tells it (C-020, O-040). Pure.
+
+use std::collections::BTreeMap;
+
+use kube::ResourceExt;
+use sandgate_shared::{api::sandbox_claim::AppliedObject, names};
+
+use super::Report;
+use crate::claim::{
+    observed::ObjectKind,
+    plan::{Build, Outcome, Refusal, gate::owns},
+};
+
+impl Report<'_> {
+    /// One `host:port` per class port; the host is the sandbox's Service (C-020).
+    pub(super) fn addresses(&self) -> BTreeMap<String, String> {
+        let claim = &self.observed.claim;
+        let host = format!(
+            "{}.{}.svc.{}",
+            names::sandbox(&claim.name_any()),
+            claim.namespace().unwrap_or_default(),
+            self.settings.cluster_domain,
+        );
+        let address = |name: &str, port: i32| (name.to_owned(), format!("{host}:{port}"));
+        if let Some(class) = self.observed.class.found() {
+            let ports = class.ports.iter();
+            return ports.map(|port| address(&port.name, port.port)).collect();
+        }
+        // The class is gone and its ports were immutable: the Service has them still.
+        let service = self.observed.service.as_ref();
+        let ports = service.into_iter().flat_map(|service| &service.ports);
+        ports.map(|(name, port)| address(name, *port)).collect()
+    }
+
+    pub(super) fn outcome(&self, kind: ObjectKind) -> Option<&Outcome> {
+        let mut outcomes = self.applied.outcomes.iter();
+        outcomes
+            .find(|(found, _)| *found == kind)
+            .map(|(_, outcome)| outcome)
+    }
+
+    /// UID of the Deployment as it stands now. What was seen before the write may lack it: a label
+    /// that was edited away hides it from the watch until it is put back.
+    pub(super) fn deployment(&self) -> Option<&str> {
+        let written = self
+            .outcome(ObjectKind::Deployment)
+            .and_then(Outcome::stored);
+        let seen = self.observed.deployment.as_ref();
+        written
+            .map(|stored| stored.uid.as_str())
+            .or(seen.map(|live| live.uid.as_str()))
+    }
+
+    pub(super) fn stands(&self, kind: ObjectKind) -> bool {
+        let written = self.outcome(kind).and_then(Outcome::stored).is_some();
+        written || owns(self.observed, kind)
+    }
+
+    pub(super) fn conflict(&self) -> Option<ObjectKind> {
+        let mut outcomes = self.applied.outcomes.iter();
+        outcomes
+            .find(|(_, outcome)| *outcome == Outcome::Conflict)
+            .map(|(kind, _)| *kind)
+    }
+
+    /// The refusal that holds the claim up: of this pass, or of an earlier one that is not tried
+    /// again yet.
+    pub(super) fn refused<'a>(&'a self, build: &Build) -> Option<(ObjectKind, &'a Refusal)> {
+        let now = self.applied.outcomes.iter().find_map(|(kind, outcome)| {
+            let Outcome::Refused(refusal) = outcome else {
+                return None;
+            };
+            Some((*kind, refusal))
+        });
+        now.or_else(|| {
+            build.paused_until?;
+            let past = self.observed.memory.refusal.as_ref()?;
+            Some((past.kind, &past.refusal))
+        })
+    }
+
+    pub(super) fn template_hash(&self, build: &Build, present: Option<String>) -> Option<String> {
+        let written = self
+            .outcome(ObjectKind::Deployment)
+            .and_then(Outcome::stored);
+        match written {
+            Some(_) => build.template_hash.clone(),
+            None => build.standing_template.clone().or(present),
+        }
+    }
+
+    pub(super) fn applied_objects(&self) -> Option<Vec<AppliedObject>> {
+        let applied = &self.observed.memory.applied;
+        let records = ObjectKind::OWNED.into_iter().filter_map(|kind| {
+            let record = applied.get(&kind)?;
+            Some(AppliedObject {
+                kind: kind.as_str().to_owned(),
+                uid: record.uid.clone(),
+                digest: record.digest.clone(),
+            })
+        });
+        Some(records.collect::<Vec<_>>()).filter(|records| !records.is_empty())
+    }
+}
