@@ -4,7 +4,7 @@
 //!  CA     none valid ─▶ make one           two thirds of its life over ─▶ make a second, publish it
 //!  leaf   none that works ─▶ at once, from the CA most likely to be trusted
 //!         two thirds over, or a newer CA has stood everywhere for a minute ─▶ from that CA, else
-//!         from its own
+//!         from its own, if that outlives it
 //!  CA     expired ─▶ retired
 //! ```
 
@@ -136,13 +136,18 @@ fn plan_leaf(
             Some((signer, reason))
         }
         Ok((leaf, issuer)) => {
-            let newer =
-                settled.filter(|settled| position(valid, settled) > position(valid, issuer));
+            let newer = settled
+                .filter(|settled| position(valid, settled) > position(valid, issuer.fingerprint()));
             // Its own CA is trusted as long as the leaf is, so a renewal waits for nothing: leaders
-            // that change often must not cost the leaf.
+            // that change often must not cost the leaf. One that ends with that CA would only be made
+            // again and again.
+            let outlives = issuer.not_after() > leaf.not_after();
             let (signer, reason) = match newer {
-                _ if leaf.renewal_due() <= now => (newer.unwrap_or(issuer), LeafReason::RenewalDue),
+                Some(newer) if leaf.renewal_due() <= now => (newer, LeafReason::RenewalDue),
                 Some(newer) => (newer, LeafReason::NewerAuthority),
+                None if leaf.renewal_due() <= now && outlives => {
+                    (issuer.fingerprint(), LeafReason::RenewalDue)
+                }
                 None => return None,
             };
             Some((Signer::Stored(signer.clone()), reason))
@@ -156,7 +161,7 @@ fn state<'a>(
     leaf: Option<&'a Leaf>,
     valid: &[&'a Authority],
     names: &[String],
-) -> Result<(&'a Certificate, &'a Fingerprint), LeafReason> {
+) -> Result<(&'a Certificate, &'a Certificate), LeafReason> {
     let leaf = &leaf.ok_or(LeafReason::Missing)?.certificate;
     if !leaf.is_valid_at(now) {
         return Err(LeafReason::NotValidNow);
@@ -173,7 +178,7 @@ fn state<'a>(
             .all(|host| trust::verify(&chain, bundle, &canonical_host(host), now).is_ok())
     };
     let issuer = valid.iter().rev().find(signed).ok_or(LeafReason::NotOurs)?;
-    Ok((leaf, issuer.certificate.fingerprint()))
+    Ok((leaf, &issuer.certificate))
 }
 
 fn position(valid: &[&Authority], fingerprint: &Fingerprint) -> Option<usize> {

@@ -104,6 +104,24 @@ fn a_leaf_is_renewed_by_its_own_ca_though_no_leader_stayed_long_enough_to_see_on
 
 // Proves: X-012
 #[test]
+fn a_leaf_that_ends_with_its_ca_is_renewed_by_the_next_one_and_not_by_its_own_again_and_again() {
+    let mut stored = stored();
+    let late = start() + 365 * DAY - HOUR / 3;
+    let leaf = issue::leaf(&stored.authorities[0], &names(), 30 * DAY, late).unwrap();
+    assert!(leaf.certificate.renewal_due() <= late);
+    stored.leaf = Some(leaf);
+    let next = issue::authority(365 * DAY, late).unwrap();
+    stored.authorities.push(next);
+    let seen = standing(&stored, SECOND);
+    assert!(plan(late, &stored, &names(), &seen).is_nothing());
+    let seen = standing(&stored, SETTLING);
+    let signer = Signer::Stored(fingerprint(&stored, 1));
+    let plan = plan(late, &stored, &names(), &seen);
+    assert_eq!(plan.leaf, Some((signer, LeafReason::RenewalDue)));
+}
+
+// Proves: X-012
+#[test]
 fn a_leaf_that_is_not_valid_yet_is_replaced_by_one_of_a_ca_that_is() {
     let stored = stored();
     let plan = plan(
