@@ -86,6 +86,11 @@ impl Request {
         code.unwrap_or_default()
     }
 
+    /// What the API server said of a request that it did not do.
+    pub fn said(&self) -> &str {
+        self.text("/responseStatus/message")
+    }
+
     /// Whether RBAC refused it.
     pub fn forbidden(&self) -> bool {
         self.text("/annotations/authorization.k8s.io~1decision") == "forbid"

@@ -213,10 +213,18 @@ impl Cluster {
 
     /// A client that asks as `identity`.
     pub async fn client_as(&self, identity: &Identity) -> Outcome<Client> {
+        if *identity == Identity::Administrator {
+            return Ok(self.client());
+        }
+        Ok(Client::try_from(self.config_as(identity).await?)?)
+    }
+
+    /// What such a client is made from.
+    pub async fn config_as(&self, identity: &Identity) -> Outcome<Config> {
         let names = Names::default();
         let (namespace, operator) = (&names.namespace, &names.service_account);
         let auth_info = match identity {
-            Identity::Administrator => return Ok(self.client()),
+            Identity::Administrator => self.config.auth_info.clone(),
             Identity::User(name) => AuthInfo {
                 impersonate: Some(name.clone()),
                 impersonate_groups: Some(vec![
@@ -233,13 +241,31 @@ impl Cluster {
             Identity::OperatorWithoutPod => {
                 bearer(identity::token(&self.client, namespace, operator, None).await?)
             }
+            Identity::ImpersonatedOperator => {
+                let pod = "operator-of-a-test".to_owned();
+                let extra = (
+                    "authentication.kubernetes.io/pod-name".to_owned(),
+                    vec![pod],
+                );
+                AuthInfo {
+                    impersonate: Some(format!("system:serviceaccount:{namespace}:{operator}")),
+                    impersonate_uid: Some("of-a-test".to_owned()),
+                    impersonate_groups: Some(vec![
+                        "system:serviceaccounts".to_owned(),
+                        format!("system:serviceaccounts:{namespace}"),
+                        "system:authenticated".to_owned(),
+                    ]),
+                    impersonate_user_extra: Some([extra].into()),
+                    ..self.config.auth_info.clone()
+                }
+            }
             Identity::ServiceAccount(account) => {
                 bearer(identity::token(&self.client, namespace, account, None).await?)
             }
         };
         let mut config = self.config.clone();
         config.auth_info = auth_info;
-        Ok(Client::try_from(config)?)
+        Ok(config)
     }
 
     /// The last `lines` lines of our processes' logs that name `word`, for a failure's text.

@@ -2,7 +2,9 @@
 
 mod credentials;
 mod parts;
+mod restart;
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -21,7 +23,7 @@ use crate::kubeconfig::{self, KubeconfigError};
 use crate::manifests::{self, ManifestError};
 use crate::pki::Authority;
 use crate::ports::{Port, PortError};
-use crate::process::{self, Process, ProcessError};
+use crate::process::{self, Process, ProcessError, Program};
 use crate::progress::PATIENCE;
 use crate::room::Room;
 
@@ -43,6 +45,9 @@ pub enum ControlPlaneError {
     /// A part did not start, or ended.
     #[error(transparent)]
     Process(#[from] ProcessError),
+    /// Nobody waits any more for a part to end.
+    #[error("failed to wait until a part has ended")]
+    Stop(#[source] tokio::task::JoinError),
     /// Certificates could not be made.
     #[error("failed to make the certificates of the control plane")]
     Certificates(#[from] rcgen::Error),
@@ -105,7 +110,9 @@ pub(crate) struct Site {
 /// Fields are dropped in order: first the processes, then the folder they write to.
 #[derive(Debug)]
 pub struct ControlPlane {
-    processes: Vec<Process>,
+    running: BTreeMap<&'static str, Process>,
+    /// How to start the API server, once it was started.
+    api_server: Option<Program>,
     /// Held so that nobody else takes them.
     ports: Vec<Port>,
     site: Site,
@@ -150,7 +157,8 @@ impl ControlPlane {
         options: &Options,
     ) -> Result<Self, ControlPlaneError> {
         let plane = Self {
-            processes: Vec::new(),
+            running: BTreeMap::new(),
+            api_server: None,
             ports: Vec::new(),
             server: format!("https://{}", site.reached.address()),
             site,
@@ -214,7 +222,7 @@ impl ControlPlane {
 
     /// An error if any part has ended.
     pub fn check(&mut self) -> Result<(), ProcessError> {
-        self.processes.iter_mut().try_for_each(Process::check)
+        self.running.values_mut().try_for_each(Process::check)
     }
 
     fn path(&self, name: &str) -> String {

@@ -34,6 +34,9 @@ pub enum Identity {
     Operator,
     /// The controller's ServiceAccount with a token bound to nothing, as `kubectl create token` gives.
     OperatorWithoutPod,
+    /// The controller's ServiceAccount in every particular, by an administrator who may impersonate
+    /// anybody. For where a token bound to a pod ends with it, or no fake node keeps one for it.
+    ImpersonatedOperator,
     /// Another ServiceAccount of the operator's namespace, with a token bound to nothing.
     ServiceAccount(String),
     /// Somebody with this name who may write all of Sandgate's kinds.

@@ -23,6 +23,7 @@ pub mod namespace;
 pub mod node_cluster;
 pub mod oci;
 pub mod own_binaries;
+pub mod pair;
 pub mod pki;
 pub mod ports;
 pub mod process;

@@ -20,6 +20,9 @@ use crate::rights::Watch;
 /// How long Helm may wait for both replicas.
 const INSTALLED_WITHIN: Duration = Duration::from_secs(90);
 
+/// How long Helm may wait for an upgrade: two pods come up, and two drain.
+pub const UPGRADED_WITHIN: Duration = Duration::from_mins(2);
+
 /// What differs between such clusters.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -93,6 +96,18 @@ impl NodeCluster {
         this.until_judged().await?;
         step.done();
         Ok(this)
+    }
+
+    /// Upgrades the release to these values and no others; back when the new replicas are ready.
+    pub async fn upgrade(&self, further: &Value) -> Outcome {
+        let names = Names::default();
+        let kubeconfig = &self.cluster.access().kubeconfig;
+        let values = values(further);
+        let wait = Some(UPGRADED_WITHIN);
+        self.helm
+            .upgrade(kubeconfig, &names.release, &names.namespace, &values, wait)
+            .await?;
+        Ok(())
     }
 
     /// Waits until writes are judged by a webhook in a pod, as after a reboot of its node.

@@ -243,7 +243,7 @@ pub fn bound_to_us(path: &Path, signal: &str) -> Command {
 }
 
 /// Sends a signal (`TERM`, `KILL`) to a process.
-fn signal(name: &str, process: u32) -> io::Result<()> {
+pub(crate) fn signal(name: &str, process: u32) -> io::Result<()> {
     let process = process.to_string();
     Command::new("kill")
         .args([&format!("-{name}"), &process])

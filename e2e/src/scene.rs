@@ -71,6 +71,11 @@ impl Scene {
     /// What the operator writes, with the right to make claims in this namespace: its own roles do not
     /// give it one.
     pub async fn operator(&self) -> Outcome<Writer> {
+        self.operator_as(&Identity::Operator).await
+    }
+
+    /// The same for one of the ways to be the operator.
+    pub async fn operator_as(&self, identity: &Identity) -> Outcome<Writer> {
         let names = Names::default();
         let binding = json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -88,7 +93,7 @@ impl Scene {
             }],
         });
         self.accepts(&binding).await?;
-        let operator = self.acting_as(&Identity::Operator).await?;
+        let operator = self.acting_as(identity).await?;
         let question: SelfSubjectAccessReview = serde_json::from_value(json!({
             "spec": { "resourceAttributes": {
                 "group": GROUP,

@@ -5,10 +5,17 @@ use crate::fake_node;
 use crate::ports::Port;
 use crate::process::{Process, ProcessError, Program};
 
+/// What the API server is called; its log, too.
+pub(super) const API_SERVER: &str = "kube-apiserver";
+
 impl ControlPlane {
-    fn launch(&mut self, part: &str, program: &Program) -> Result<(), ProcessError> {
+    pub(super) fn launch(
+        &mut self,
+        part: &'static str,
+        program: &Program,
+    ) -> Result<(), ProcessError> {
         let process = Process::start_in(&self.site.room, part, program, &self.log(part))?;
-        self.processes.push(process);
+        self.running.insert(part, process);
         Ok(())
     }
 
@@ -64,6 +71,8 @@ impl ControlPlane {
             format!("--audit-policy-file={}", self.path("audit-policy.yaml")),
             format!("--audit-log-path={}", self.path("audit.log")),
             "--audit-log-format=json".to_owned(),
+            // Told to end, it waits a minute for watches that nobody ends unless they may take some time.
+            "--shutdown-watch-termination-grace-period=2s".to_owned(),
         ];
         if !self.policy_api {
             let off = ["v1", "v1beta1"].map(|version| {
@@ -77,9 +86,15 @@ impl ControlPlane {
             arguments.push("--disable-admission-plugins=ValidatingAdmissionPolicy".to_owned());
         }
         let program = Program::new(&self.binaries.api_server, arguments);
-        self.launch("kube-apiserver", &program)?;
+        self.launch(API_SERVER, &program)?;
+        self.api_server = Some(program);
+        self.until_it_serves().await
+    }
+
+    /// Waits until the API server says that it is ready.
+    pub(super) async fn until_it_serves(&mut self) -> Result<(), ControlPlaneError> {
         let client = self.administrator().await?;
-        self.until_ready("kube-apiserver", || {
+        self.until_ready(API_SERVER, || {
             let client = client.clone();
             async move {
                 let request = http::Request::get("/readyz").body(Vec::new());

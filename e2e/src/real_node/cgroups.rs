@@ -67,6 +67,19 @@ impl Group {
         if kept { Ok(()) } else { Err(last) }
     }
 
+    /// The processes of the container with this id.
+    pub(super) fn of_container(&self, id: &str) -> io::Result<BTreeSet<u32>> {
+        let mut processes = BTreeSet::new();
+        for root in hierarchies()? {
+            let found = called(&root.join(&self.name), id)?;
+            for group in found {
+                let text = fs::read_to_string(group.join("cgroup.procs"))?;
+                processes.extend(text.lines().filter_map(|line| line.parse::<u32>().ok()));
+            }
+        }
+        Ok(processes)
+    }
+
     /// Its name, under the root of each hierarchy.
     pub(super) fn name(&self) -> &str {
         &self.name
@@ -158,6 +171,22 @@ fn sweep(roots: &[PathBuf]) -> io::Result<()> {
     Ok(())
 }
 
+/// The groups under `group` that have this name.
+fn called(group: &Path, name: &str) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(group)?.filter_map(Result::ok) {
+        if !entry.file_type()?.is_dir() {
+            continue;
+        }
+        if entry.file_name() == name {
+            found.push(entry.path());
+        } else {
+            found.extend(called(&entry.path(), name)?);
+        }
+    }
+    Ok(found)
+}
+
 /// Removes a group and those in it, the keeper last: as long as something is left, it is known to be ours.
 fn remove(group: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(group) {
@@ -183,6 +212,20 @@ fn remove(group: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_group_is_found_by_its_name_however_deep_it_is() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |path: &str| root.path().join(path);
+        for group in ["pods/pod1/first", "pods/pod1/second", "pods/pod2/third"] {
+            fs::create_dir_all(at(group)).unwrap();
+        }
+        assert_eq!(
+            called(root.path(), "second").unwrap(),
+            [at("pods/pod1/second")]
+        );
+        assert!(called(root.path(), "fourth").unwrap().is_empty());
+    }
 
     #[test]
     fn only_groups_of_machines_that_are_gone_are_swept_and_a_busy_one_stops_nobody() {

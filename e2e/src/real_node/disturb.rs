@@ -1,5 +1,8 @@
 //! Parts of a node, ended and started again, as operators and power cuts do. Does I/O.
 
+use std::ops::Range;
+use std::time::Instant;
+
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, ListParams};
 use kube::runtime::wait::{await_condition, conditions};
@@ -19,6 +22,19 @@ impl RealNode {
     pub async fn restart_containerd(&mut self) -> Result<(), RealNodeError> {
         self.machine.stop(containerd::PART).await?;
         self.start_containerd().await
+    }
+
+    /// Ends the API server and starts it again, while the node goes on; back when it is ready. Says from
+    /// when until when nobody could count on it.
+    pub async fn restart_api_server(&mut self) -> Result<Range<Instant>, RealNodeError> {
+        Ok(self.plane.restart_api_server().await?)
+    }
+
+    /// Kills what runs in a container of a pod, by the id in the pod's status (`containerd://…`). The
+    /// kubelet sees to the rest.
+    pub fn kill_container(&self, id: &str) -> Result<(), RealNodeError> {
+        let (_, id) = id.split_once("://").unwrap_or(("", id));
+        Ok(self.machine.kill_container(id)?)
     }
 
     /// Replaces the pod that enforces policies; back when the new one judges. In between nothing new gets

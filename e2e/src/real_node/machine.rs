@@ -46,6 +46,12 @@ pub enum MachineError {
     /// Nobody waits any more for a process to end.
     #[error("failed to wait until a part of the node has ended")]
     Stop(#[source] tokio::task::JoinError),
+    /// Nothing of it runs.
+    #[error("nothing runs in the container {0}")]
+    NoContainer(String),
+    /// The kernel did not say what runs in a container, or did not end it.
+    #[error("failed to kill a container")]
+    Kill(#[source] io::Error),
     /// A folder or file could not be made.
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -132,6 +138,18 @@ impl Machine {
         if let Some(mut process) = self.running.remove(part) {
             let stopped = tokio::task::spawn_blocking(move || process.stop().map(|_| ()));
             stopped.await.map_err(MachineError::Stop)??;
+        }
+        Ok(())
+    }
+
+    /// Kills every process of a container as a power cut would. The container runtime calls it `id`.
+    pub(super) fn kill_container(&self, id: &str) -> Result<(), MachineError> {
+        let processes = self.group.of_container(id).map_err(MachineError::Kill)?;
+        if processes.is_empty() {
+            return Err(MachineError::NoContainer(id.to_owned()));
+        }
+        for process in processes {
+            process::signal("KILL", process).map_err(MachineError::Kill)?;
         }
         Ok(())
     }

@@ -8,13 +8,17 @@
     reason = "a test that cannot go on stops where it stands"
 )]
 
+mod doctor;
 mod isolation;
 mod leftovers;
 mod life;
 mod life_ends;
+mod own_admission_load;
 mod own_crash;
 mod own_disturbed;
 mod own_life;
 mod own_network_values;
 mod own_two_nodes;
+mod own_upgrade;
+mod replicas;
 mod workload;

@@ -1,22 +1,17 @@
 //! Sandboxes whose node or operator is disturbed.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::ListParams;
-use kube::runtime::wait::await_condition;
-use kube::{Api, ResourceExt};
-use sandgate_e2e::namespace::DEADLINE;
-use sandgate_e2e::node_cluster::{Options, values};
+use kube::ResourceExt;
+use sandgate_e2e::node_cluster::{Options, UPGRADED_WITHIN};
 use sandgate_e2e::scene::manifests::claim;
 use sandgate_e2e::scene::{Scene, addresses, condition, phase, ready};
 use sandgate_e2e::{NodeCluster, Outcome};
 use sandgate_shared::api::{ClaimPhase, SandboxClaim};
-use sandgate_shared::render::Installation as Names;
 use serde_json::json;
 
+use crate::replicas::{leads, operators};
 use crate::workload::{answering, bring_caller, container, inside, pod_of, script, until_called};
 
 /// Ready by itself once only: started again, it waits for somebody to [`LET_READY`].
@@ -29,9 +24,6 @@ const LET_READY: &str = "mkdir -p /files/next && touch /files/next/ready";
 
 /// How often somebody makes a claim while Sandgate is rolled out.
 const CLAIM_EVERY: Duration = Duration::from_secs(1);
-
-/// How long a rollout may take: two pods come up, and two drain.
-const ROLLED_OUT_WITHIN: Duration = Duration::from_mins(2);
 
 /// Makes a claim and waits until its sandbox runs: then everything works, and has looked at what was
 /// there before.
@@ -102,27 +94,6 @@ async fn a_sandbox_outlives_its_kubelet_and_its_runtime_and_comes_back_with_its_
     cluster.check()
 }
 
-/// Names of Sandgate's own pods.
-async fn operators(cluster: &NodeCluster) -> Outcome<BTreeSet<String>> {
-    let pods: Api<Pod> = Api::namespaced(cluster.client(), &Names::default().namespace);
-    let ours = ListParams::default().labels("app.kubernetes.io/component=operator");
-    let pods = pods.list(&ours).await?;
-    Ok(pods.iter().map(ResourceExt::name_any).collect())
-}
-
-/// Waits until one of these pods leads.
-async fn leads(cluster: &NodeCluster, pods: &BTreeSet<String>) -> Outcome {
-    let names = Names::default();
-    let leases: Api<Lease> = Api::namespaced(cluster.client(), &names.namespace);
-    let lease = format!("{}-controller", names.release);
-    let held = await_condition(leases, &lease, |lease: Option<&Lease>| {
-        let holder = lease.and_then(|lease| lease.spec.as_ref()?.holder_identity.as_ref());
-        holder.is_some_and(|holder| pods.contains(holder))
-    });
-    tokio::time::timeout(DEADLINE, held).await??;
-    Ok(())
-}
-
 // Proves: C-001, C-034
 #[tokio::test]
 async fn while_sandgate_is_rolled_out_every_claim_is_taken_and_no_sandbox_is_touched() -> Outcome {
@@ -136,15 +107,8 @@ async fn while_sandgate_is_rolled_out_every_claim_is_taken_and_no_sandbox_is_tou
     leads(&cluster, &old).await?;
 
     let made = async {
-        let names = Names::default();
-        let values = values(&json!({ "podAnnotations": { "rolled-out": "once" } }));
-        let upgrade = cluster.helm.upgrade(
-            &cluster.access().kubeconfig,
-            &names.release,
-            &names.namespace,
-            &values,
-            Some(ROLLED_OUT_WITHIN),
-        );
+        let values = json!({ "podAnnotations": { "rolled-out": "once" } });
+        let upgrade = cluster.upgrade(&values);
         let mut upgrade = std::pin::pin!(upgrade);
         let mut upgraded = false;
         let mut made = Vec::new();
@@ -165,7 +129,7 @@ async fn while_sandgate_is_rolled_out_every_claim_is_taken_and_no_sandbox_is_tou
         }
         Outcome::Ok(made)
     };
-    let made = tokio::time::timeout(ROLLED_OUT_WITHIN, made).await??;
+    let made = tokio::time::timeout(UPGRADED_WITHIN, made).await??;
     let new = operators(&cluster).await?;
     assert_eq!(new.len(), 2);
     leads(&cluster, &new).await?;

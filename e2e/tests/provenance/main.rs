@@ -17,16 +17,11 @@ mod own_parts;
 mod own_repair;
 mod own_strangers;
 mod own_upgrade;
-mod pair;
-
-use std::time::Duration;
 
 use sandgate_e2e::Options;
+use sandgate_e2e::pair::GRACE;
 
-/// How long after policy and proof a claim must have been made here.
-const GRACE: Duration = Duration::from_secs(1);
-
-/// An installation with that grace.
+/// An installation that wants claims to have been made [`GRACE`] after policy and proof.
 fn options() -> Options {
     let mut options = Options::default();
     let grace = format!("--claim-policy-grace={}s", GRACE.as_secs());

@@ -2,6 +2,7 @@
 
 use kube::ResourceExt;
 use sandgate_e2e::namespace::DEADLINE;
+use sandgate_e2e::pair::{Pair, is_verified};
 use sandgate_e2e::scene::manifests::{self, claim_with};
 use sandgate_e2e::scene::{Scene, condition};
 use sandgate_e2e::{Cluster, Outcome, Stage};
@@ -9,7 +10,6 @@ use sandgate_shared::api::SandboxClaim;
 use serde_json::json;
 
 use crate::options;
-use crate::pair::{Pair, is_verified};
 
 /// How many claims wait.
 const WAITING: usize = 20;

@@ -3,13 +3,13 @@
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
+use sandgate_e2e::pair::{Pair, is_verified};
 use sandgate_e2e::scene::manifests::{self, claim_with};
 use sandgate_e2e::scene::{Scene, ready};
 use sandgate_e2e::{Cluster, Outcome, Stage, service};
 use serde_json::json;
 
 use crate::options;
-use crate::pair::{Pair, is_verified};
 
 // Proves: P-015, P-016, C-036
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
+use sandgate_e2e::pair::{Pair, is_verified};
 use sandgate_e2e::scene::manifests::{self, claim_with};
 use sandgate_e2e::scene::{Scene, phase, ready};
 use sandgate_e2e::{Cluster, Outcome, Stage};
@@ -11,7 +12,6 @@ use sandgate_shared::api::{ClaimPhase, SandboxClaim};
 use serde_json::{Value, json};
 
 use crate::options;
-use crate::pair::{Pair, is_verified};
 
 /// A claim is made this often, to have some on both sides of every moment that counts.
 const CLAIM_EVERY: Duration = Duration::from_millis(250);

@@ -8,6 +8,7 @@ use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject};
 use sandgate_e2e::namespace::DEADLINE;
+use sandgate_e2e::pair::{Pair, is_verified};
 use sandgate_e2e::scene::manifests::{self, claim_with};
 use sandgate_e2e::scene::{Scene, ready};
 use sandgate_e2e::{Cluster, Identity, Outcome, Stage, manifests as applied};
@@ -18,7 +19,6 @@ use serde_json::{Value, json};
 
 use crate::foreign_webhook::ForeignWebhook;
 use crate::options;
-use crate::pair::{Pair, is_verified};
 
 /// An API server tells nobody when it has loaded a policy or webhook; it is asked this often.
 const ASK_EVERY: Duration = Duration::from_millis(50);

@@ -1,4 +1,4 @@
-//! Policy, binding and the record of the first refusal, as they stand. Does I/O.
+//! The admission policy, its binding and the record of their first refusal, as they stand. Does I/O.
 
 use std::time::Duration;
 
@@ -10,13 +10,20 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::{DeleteParams, ListParams};
 use kube::runtime::wait::{await_condition, conditions};
 use kube::{Api, Client, ResourceExt};
-use sandgate_e2e::namespace::DEADLINE;
-use sandgate_e2e::{Cluster, Outcome, manifests as applied};
-use sandgate_shared::api::SandboxClaim;
+use sandgate_shared::api::{ClaimPhase, SandboxClaim};
 use sandgate_shared::names;
 use sandgate_shared::render::{self, Installation as Names};
+use serde_json::Value;
 
-use crate::GRACE;
+use crate::cluster::Cluster;
+use crate::failure::{Failure, Outcome};
+use crate::manifests as applied;
+use crate::namespace::DEADLINE;
+use crate::scene::{Scene, condition, phase};
+
+/// How long after policy and proof a claim must have been made, in tests that do not want to wait a
+/// minute.
+pub const GRACE: Duration = Duration::from_secs(1);
 
 /// The pair of one version of the installation.
 pub struct Pair {
@@ -44,7 +51,7 @@ impl Pair {
         let [policy, _] = render::admission_policy(&names);
         Self {
             names,
-            name: policy["metadata"]["name"].as_str().unwrap().to_owned(),
+            name: name(&policy),
             client: cluster.client(),
         }
     }
@@ -54,6 +61,7 @@ impl Pair {
         &self.name
     }
 
+    /// All policies there are.
     pub fn policies(&self) -> Api<ValidatingAdmissionPolicy> {
         Api::all(self.client.clone())
     }
@@ -82,15 +90,19 @@ impl Pair {
 
     /// Waits for the record of the first refusal by the pair that stands now.
     pub async fn record(&self) -> Outcome<ConfigMap> {
-        let policy = self.policies().get(&self.name).await?.uid().unwrap();
-        let binding = self.bindings().get(&self.name).await?.uid().unwrap();
-        let hash = names::short_hash(&format!("{policy}/{binding}"));
-        let name = names::proof(&self.names.release, &hash);
+        let policy = self.policies().get(&self.name).await?.uid();
+        let binding = self.bindings().get(&self.name).await?.uid();
+        let both = format!(
+            "{}/{}",
+            policy.unwrap_or_default(),
+            binding.unwrap_or_default()
+        );
+        let name = names::proof(&self.names.release, &names::short_hash(&both));
         let made = await_condition(self.records(), &name, |record: Option<&ConfigMap>| {
             record.is_some()
         });
         let record = tokio::time::timeout(DEADLINE, made).await??;
-        Ok(record.unwrap())
+        record.ok_or_else(|| Failure::saying(format!("{name} is gone again")))
     }
 
     /// The same, to see it go.
@@ -115,8 +127,10 @@ impl Pair {
         let policy = self.policies().get(&self.name).await?;
         let binding = self.bindings().get(&self.name).await?;
         let times = [policy.metadata, binding.metadata, record.metadata];
-        let latest = times.map(|it| it.creation_timestamp.unwrap().0);
-        Ok(latest.into_iter().max().unwrap() + GRACE)
+        let made = times.into_iter().filter_map(|it| it.creation_timestamp);
+        let latest = made.map(|it| it.0).max();
+        let latest = latest.ok_or_else(|| Failure::saying("none of the three was ever made"))?;
+        Ok(latest + GRACE)
     }
 
     /// Waits until a claim made now is provable: the API server counts in whole seconds.
@@ -138,7 +152,7 @@ pub struct Going {
 impl Going {
     /// Waits until it has.
     pub async fn until_gone(self) -> Outcome {
-        let uid = self.record.uid().unwrap();
+        let uid = self.record.uid().unwrap_or_default();
         let gone = conditions::is_deleted(&uid);
         let name = self.record.name_any();
         let gone = await_condition(self.records, &name, gone);
@@ -149,6 +163,25 @@ impl Going {
 
 /// Whether it is recorded that the operator wrote the claim.
 pub fn is_verified(claim: &SandboxClaim) -> bool {
-    let found = sandgate_e2e::scene::condition(claim, "ProvenanceVerified");
-    found.is_some_and(|(status, reason, _)| status == "True" && reason == "WrittenByOperator")
+    condition(claim, "ProvenanceVerified")
+        .is_some_and(|(status, reason, _)| status == "True" && reason == "WrittenByOperator")
+}
+
+/// Fails unless each of these claims is in this phase, and it is recorded that the operator wrote it.
+pub async fn all_verified(scene: &Scene, claims: &[(&str, ClaimPhase)]) -> Outcome {
+    for (name, wanted) in claims {
+        let claim: SandboxClaim = scene.api().get(name).await?;
+        if phase(&claim) != Some(*wanted) || !is_verified(&claim) {
+            return Err(Failure::saying(format!(
+                "{name} should be {wanted:?} and verified, and is: {:?}",
+                claim.status
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn name(object: &Value) -> String {
+    let name = object.pointer("/metadata/name").and_then(Value::as_str);
+    name.unwrap_or_default().to_owned()
 }
