@@ -6,14 +6,16 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser as _;
 use clap::{Args, Parser, Subcommand};
+use sandgate_shared::net::label::is_label;
 
 use crate::doctor::rbac::Subject;
 use crate::isolation::Order;
 use crate::isolation::facts::Outside;
 use crate::isolation::pull_secret::PullSecret;
 use crate::isolation::scenario::{SCENARIOS, Scenario, scenario};
+use crate::isolation::stage::LONGEST_PREFIX;
 
-/// Sandgate, asked from outside: does a cluster keep its sandboxes in?
+/// Asks a cluster with Sandgate on it whether packets stay in its sandboxes, and who could forge a claim.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "sandgate", version)]
 pub struct Flags {
@@ -56,7 +58,12 @@ pub struct Isolation {
     #[command(flatten)]
     pub reach: Reach,
     /// How the names of the run's namespaces begin.
-    #[arg(long, default_value = "sandgate-isolation", value_name = "NAME")]
+    #[arg(
+        long,
+        default_value = "sandgate-isolation",
+        value_name = "NAME",
+        value_parser = prefix
+    )]
     pub namespace_prefix: String,
     /// Image that holds /sandgate-probe; without it that of the installed operator.
     #[arg(long, value_name = "IMAGE")]
@@ -82,11 +89,11 @@ pub struct Isolation {
     /// Try this scenario only; may be given more than once.
     #[arg(long, value_name = "SCENARIO", value_parser = scenarios())]
     pub only: Vec<&'static Scenario>,
-    /// How many sandboxes start at once in the scenario "parallel".
+    /// How many sandboxes start at once in the scenario "parallel", 1 to 100.
     #[arg(long, default_value_t = 15, value_name = "N", value_parser = parallel)]
     pub parallel: usize,
-    /// How long each sandbox dials.
-    #[arg(long, default_value = "4s", value_name = "SECONDS", value_parser = seconds)]
+    /// How long each sandbox dials, 1s to 60s; those whose end is watched dial until then.
+    #[arg(long, default_value = "4s", value_name = "DURATION", value_parser = seconds)]
     pub dial_for: Duration,
     /// Leave everything in the cluster, to look at.
     #[arg(long)]
@@ -103,7 +110,7 @@ pub struct Doctor {
     #[command(flatten)]
     pub reach: Reach,
     /// Namespace of the operator, where there is more than one installation.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = namespace)]
     pub namespace: Option<String>,
     /// Somebody who is expected to hold rights that matter: User:NAME, Group:NAME or
     /// ServiceAccount:NAMESPACE/NAME; may be given more than once.
@@ -146,6 +153,22 @@ fn scenarios() -> impl clap::builder::TypedValueParser<Value = &'static Scenario
         .filter(|scenario| !scenario.needs_the_node());
     PossibleValuesParser::new(possible.map(|scenario| scenario.id))
         .try_map(|id| scenario(&id).ok_or("no such scenario"))
+}
+
+fn prefix(text: &str) -> Result<String, String> {
+    let sound = is_label(text) && text.len() <= LONGEST_PREFIX;
+    sound.then(|| text.to_owned()).ok_or_else(|| {
+        format!(
+            "must be at most {LONGEST_PREFIX} lower-case letters, digits and '-', no '-' first or last: names of namespaces begin with it"
+        )
+    })
+}
+
+fn namespace(text: &str) -> Result<String, String> {
+    is_label(text).then(|| text.to_owned()).ok_or_else(|| {
+        "must be the name of a namespace: at most 63 lower-case letters, digits and '-', no '-' first or last"
+            .to_owned()
+    })
 }
 
 fn subject(text: &str) -> Result<Subject, String> {

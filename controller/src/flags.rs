@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Parser};
 use ipnet::IpNet;
 
@@ -12,6 +13,7 @@ use sandgate_shared::render::{Installation, WebhookEndpoint};
 
 use crate::claim::plan::{DnsTarget, Settings};
 
+mod name;
 mod network;
 mod webhook;
 
@@ -23,16 +25,30 @@ use network::Labels;
 #[command(name = "sandgate-controller", version)]
 pub struct Flags {
     /// Name of the installation; Lease, Secret and webhook configurations are named after it.
-    #[arg(long, env = "SANDGATE_RELEASE", default_value = "sandgate")]
+    #[arg(
+        long,
+        env = "SANDGATE_RELEASE",
+        default_value = "sandgate",
+        value_parser = name::release,
+        value_name = "NAME"
+    )]
     pub release: String,
     /// Namespace the operator runs in.
-    #[arg(long, env = "POD_NAMESPACE", default_value = "sandgate-system")]
+    #[arg(
+        long,
+        env = "POD_NAMESPACE",
+        default_value = "sandgate-system",
+        value_parser = name::namespace,
+        value_name = "NAME"
+    )]
     pub namespace: String,
     /// ServiceAccount the operator runs as.
     #[arg(
         long,
         env = "SANDGATE_SERVICE_ACCOUNT",
-        default_value = "sandgate-controller"
+        default_value = "sandgate-controller",
+        value_parser = name::service_account,
+        value_name = "NAME"
     )]
     pub service_account: String,
     /// Directory the webhook reads its certificates from.
@@ -43,17 +59,23 @@ pub struct Flags {
         long,
         env = "SANDGATE_HEALTH_LISTEN",
         default_value = "[::]:8082",
-        value_name = "ADDR"
+        value_parser = sandgate_listener::address,
+        value_name = "ADDRESS:PORT"
     )]
     pub health_listen: SocketAddr,
     /// Name of this replica, different from every other's: it holds the Lease.
-    #[arg(long, env = "POD_NAME", value_name = "NAME")]
+    #[arg(
+        long,
+        env = "POD_NAME",
+        value_parser = NonEmptyStringValueParser::new(),
+        value_name = "NAME"
+    )]
     pub identity: String,
     /// Kubeconfig to connect by; without it KUBECONFIG, then the pod's own ServiceAccount.
     #[arg(long, value_name = "PATH")]
     pub kubeconfig: Option<PathBuf>,
     /// How long a silent leader keeps the Lease, in whole seconds such as 15s.
-    #[arg(long, env = "SANDGATE_LEASE_DURATION", default_value = "15s", value_parser = seconds)]
+    #[arg(long, env = "SANDGATE_LEASE_DURATION", default_value = "15s", value_parser = seconds, value_name = "DURATION")]
     pub lease_duration: Duration,
     /// How long after the admission policy came into force a claim must have been created to count as
     /// the operator's own, in whole seconds such as 60s.
@@ -79,7 +101,7 @@ pub struct Flags {
         long,
         env = "SANDGATE_DNS_NAMESPACE",
         default_value = "kube-system",
-        value_parser = network::namespace,
+        value_parser = name::namespace,
         value_name = "NAME"
     )]
     pub dns_namespace: String,
@@ -126,7 +148,13 @@ pub struct Flags {
     )]
     pub judges_before_translation: bool,
     /// The cluster's DNS domain.
-    #[arg(long, env = "SANDGATE_CLUSTER_DOMAIN", default_value = "cluster.local")]
+    #[arg(
+        long,
+        env = "SANDGATE_CLUSTER_DOMAIN",
+        default_value = "cluster.local",
+        value_parser = name::domain,
+        value_name = "DOMAIN"
+    )]
     pub cluster_domain: String,
     /// Whether admission takes only a token bound to a pod for the operator's; says so at start if
     /// the controller's own token is not one.

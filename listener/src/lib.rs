@@ -9,6 +9,21 @@ use tokio::net::TcpListener;
 /// Connections the kernel holds while all places are taken.
 const QUEUE: i32 = 1024;
 
+/// Reads what a flag tells to listen on, such as `[::]:9443`.
+///
+/// # Errors
+/// How it must be written.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        let port: u16 = text
+            .strip_prefix(':')
+            .unwrap_or(text)
+            .parse()
+            .unwrap_or(9443);
+        format!("must be ADDRESS:PORT, such as [::]:{port} for every address")
+    })
+}
+
 /// Why nothing is listened on.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to listen on {address}; is the port taken?")]

@@ -57,3 +57,20 @@ async fn a_port_that_is_taken_is_told_with_its_address() {
         format!("failed to listen on {address}; is the port taken?")
     );
 }
+
+#[rstest]
+#[case::a_port("9443", "[::]:9443")]
+#[case::a_port_as_go_writes_it(":8081", "[::]:8081")]
+#[case::a_name("localhost:1", "[::]:9443")]
+#[case::an_address("::1", "[::]:9443")]
+#[case::a_port_that_is_none("[::]:65536", "[::]:9443")]
+#[case::nothing("", "[::]:9443")]
+fn what_is_no_address_with_a_port_is_told_how_to_be_written(
+    #[case] text: &str,
+    #[case] instead: &str,
+) {
+    let told = address(text).unwrap_err();
+    let wanted = format!("must be ADDRESS:PORT, such as {instead} for every address");
+    assert_eq!(told, wanted);
+    assert!(address(instead).is_ok());
+}

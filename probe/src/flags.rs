@@ -47,10 +47,10 @@ pub struct Serve {
     #[arg(long, value_parser = name::check)]
     pub name: String,
     /// A port for connections; 0 for a free one.
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", value_parser = port)]
     pub tcp: Vec<u16>,
     /// A port for datagrams; 0 for a free one.
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", value_parser = port)]
     pub udp: Vec<u16>,
     /// Go on at SIGTERM.
     #[arg(long)]
@@ -73,7 +73,7 @@ pub struct Dial {
     #[arg(long)]
     pub so_far: bool,
     /// A port for connections and datagrams; 0 for a free one of each.
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", value_parser = port)]
     pub serve: Vec<u16>,
     /// Print what the container sees of itself, too.
     #[arg(long)]
@@ -125,6 +125,11 @@ fn address(text: &str) -> Result<Target, String> {
     }
 }
 
+fn port(text: &str) -> Result<u16, String> {
+    text.parse()
+        .map_err(|_| "must be the number of a port, 1 to 65535, or 0 for a free one".to_owned())
+}
+
 /// `250ms`, `5s` or `2m`.
 fn time(text: &str) -> Result<Duration, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -170,6 +175,19 @@ mod tests {
     #[case("18446744073709551615m")]
     fn what_is_no_time_is_refused(#[case] text: &str) {
         assert!(time(text).is_err());
+    }
+
+    #[rstest::rstest]
+    #[case("--tcp", "http")]
+    #[case("--udp", "65536")]
+    fn a_port_that_is_none_is_refused_with_the_flag_and_the_rule(
+        #[case] flag: &str,
+        #[case] port: &str,
+    ) {
+        let words = ["sandgate-probe", "serve", "--name", "x", flag, port];
+        let refused = Flags::try_parse_from(words).unwrap_err().to_string();
+        let wanted = format!("'{flag} <PORT>': must be the number of a port, 1 to 65535, or 0");
+        assert!(refused.contains(&wanted), "{refused}");
     }
 
     #[test]

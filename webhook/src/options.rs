@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Parser};
+use sandgate_shared::rules::OperatorIdentity;
 
 /// Answers admission reviews of Sandgate's four kinds. Needs no access to the cluster.
 #[derive(Clone, Debug, Parser)]
@@ -12,14 +13,22 @@ use clap::{ArgAction, Parser};
 pub struct Options {
     /// Where POST /mutate and /validate are served, over TLS. `[::]` serves IPv4 and IPv6, and only
     /// IPv4 where the node has no IPv6.
-    #[arg(long, env = "SANDGATE_WEBHOOK_LISTEN", default_value = "[::]:9443")]
+    #[arg(
+        long,
+        env = "SANDGATE_WEBHOOK_LISTEN",
+        default_value = "[::]:9443",
+        value_parser = sandgate_listener::address,
+        value_name = "ADDRESS:PORT"
+    )]
     pub listen: SocketAddr,
 
     /// Where /livez, /readyz and /metrics are served, over plain HTTP.
     #[arg(
         long,
         env = "SANDGATE_WEBHOOK_HEALTH_LISTEN",
-        default_value = "[::]:8081"
+        default_value = "[::]:8081",
+        value_parser = sandgate_listener::address,
+        value_name = "ADDRESS:PORT"
     )]
     pub health_listen: SocketAddr,
 
@@ -28,11 +37,18 @@ pub struct Options {
     pub tls_dir: PathBuf,
 
     /// How often the TLS directory is looked at.
-    #[arg(long, env = "SANDGATE_TLS_INTERVAL", default_value = "5s", value_parser = duration)]
+    #[arg(long, env = "SANDGATE_TLS_INTERVAL", default_value = "5s", value_parser = duration, value_name = "DURATION")]
     pub tls_interval: Duration,
 
-    /// User name of the operator's ServiceAccount: the only one who may create claims with mounts.
-    #[arg(long, env = "SANDGATE_OPERATOR_USERNAME", value_name = "NAME")]
+    /// User name of the controller's ServiceAccount, system:serviceaccount:NAMESPACE:NAME: the only one
+    /// whom the rules called claim-operator-… let through, so that nobody else mounts, binds a Connection,
+    /// names a targetPath, enrols, changes a claim's spec or writes its status.
+    #[arg(
+        long,
+        env = "SANDGATE_OPERATOR_USERNAME",
+        value_parser = operator,
+        value_name = "USERNAME"
+    )]
     pub operator_username: String,
 
     /// Whether the operator's token must be bound to a pod.
@@ -46,8 +62,22 @@ pub struct Options {
     pub require_pod_bound_token: bool,
 
     /// How long requests are still answered after SIGTERM, while readiness already fails.
-    #[arg(long, env = "SANDGATE_WEBHOOK_DRAIN", default_value = "10s", value_parser = duration)]
+    #[arg(long, env = "SANDGATE_WEBHOOK_DRAIN", default_value = "10s", value_parser = duration, value_name = "DURATION")]
     pub drain: Duration,
+}
+
+fn operator(text: &str) -> Result<String, String> {
+    let identity = OperatorIdentity {
+        username: text.to_owned(),
+        require_pod_bound_token: true,
+    };
+    match identity.expression() {
+        Ok(_) => Ok(identity.username),
+        Err(_) => Err(
+            "must be the controller's ServiceAccount, system:serviceaccount:NAMESPACE:NAME"
+                .to_owned(),
+        ),
+    }
 }
 
 /// `5s`, `250ms` or `2m`.
@@ -73,7 +103,7 @@ mod tests {
             "--tls-dir",
             "/tls",
             "--operator-username",
-            "op",
+            "system:serviceaccount:sandgate-system:sandgate-controller",
         ];
         Options::try_parse_from(needed.iter().chain(more))
     }

@@ -31,13 +31,13 @@ enum Command {
         #[arg(long)]
         once: bool,
         /// Port of the API server on 127.0.0.1; a free one is picked without it.
-        #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+        #[arg(long, value_parser = port)]
         port: Option<u16>,
         /// Let a fake node play the kubelet, also where a real one could run.
         #[arg(long)]
         fake_node: bool,
     },
-    /// Run all tests: quick ones, then those on a real API server.
+    /// Run all tests: quick ones, those on a real API server, and those on a real node where one can run.
     Test {
         /// Also what takes long: many seeds, every rule switched off by itself, the image built twice,
         /// the benchmarks.
@@ -110,6 +110,13 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
 }
 
+fn port(text: &str) -> Result<u16, String> {
+    match text.parse() {
+        Ok(port @ 1..) => Ok(port),
+        _ => Err("must be the number of a port, 1 to 65535, such as 6443".to_owned()),
+    }
+}
+
 /// Commands run in the top folder of the repository, people anywhere in it.
 fn from_where_we_are_called(path: &str) -> std::io::Result<PathBuf> {
     std::path::absolute(path)
@@ -121,4 +128,32 @@ fn wait_for(task: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()
     // A build under way in the background ends with us; waiting for it would ignore Ctrl-C.
     runtime.shutdown_background();
     done
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::a_word("x")]
+    #[case::none("0")]
+    #[case::too_large("65536")]
+    fn a_port_that_is_none_is_refused_with_the_flag_the_rule_and_an_example(#[case] port: &str) {
+        let parsed = Arguments::try_parse_from(["cargo xtask", "up", "--port", port]);
+        let told = parsed.map(|_| ()).unwrap_err().to_string();
+        let wanted = "'--port <PORT>': must be the number of a port, 1 to 65535, such as 6443";
+        assert!(told.contains(wanted), "{told}");
+    }
+
+    #[test]
+    fn a_port_that_is_one_is_taken() {
+        let parsed = Arguments::try_parse_from(["cargo xtask", "up", "--port", "6443"]);
+        let Command::Up { port, .. } = parsed.map_err(|error| error.to_string()).unwrap().command
+        else {
+            panic!("another command");
+        };
+        assert_eq!(port, Some(6443));
+    }
 }

@@ -13,6 +13,7 @@ use kube::core::NamespaceResourceScope;
 use kube::{Api, Client, Resource, ResourceExt};
 use sandgate_shared::api::SandboxClaim;
 use sandgate_shared::names;
+use sandgate_shared::net::label;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -48,6 +49,9 @@ pub struct Stage {
     /// Name of the run, which no other has.
     pub run: String,
 }
+
+/// The longest beginning of the namespaces' names: a run's name and the longest ending come after it.
+pub const LONGEST_PREFIX: usize = label::LONGEST - "-12345678-elsewhere".len();
 
 impl Stage {
     /// Names the namespaces; makes nothing yet.

@@ -5,11 +5,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-
-/// Longest name of a label, and longest value.
-const LABEL_MAX: usize = 63;
-/// Longest prefix of a label's key.
-const PREFIX_MAX: usize = 253;
+use sandgate_shared::net::label::{self, is_name};
 
 /// Labels that a pod has to carry, all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +21,8 @@ pub(super) fn labels(text: &str) -> Result<Labels, String> {
         let key = label_key(key)?;
         if !value.is_empty() && !is_word(value) {
             return Err(format!(
-                "{value:?} is no label value: at most {LABEL_MAX} letters, digits, '-', '_' and '.', the first and last a letter or digit"
+                "{value:?} is no label value: at most {} letters, digits, '-', '_' and '.', the first and last a letter or digit",
+                label::LONGEST,
             ));
         }
         if all.insert(key.clone(), value.to_owned()).is_some() {
@@ -41,20 +38,10 @@ pub(super) fn labels(text: &str) -> Result<Labels, String> {
 pub(super) fn label_key(text: &str) -> Result<String, String> {
     let sound = match text.split_once('/') {
         None => is_word(text),
-        Some((prefix, name)) => {
-            prefix.len() <= PREFIX_MAX && prefix.split('.').all(is_dns_label) && is_word(name)
-        }
+        Some((prefix, name)) => is_name(prefix) && is_word(name),
     };
     sound.then(|| text.to_owned()).ok_or_else(|| {
         format!("{text:?} is no label key: must be NAME or DOMAIN/NAME, such as k8s-app")
-    })
-}
-
-/// Reads the name of a namespace.
-pub(super) fn namespace(text: &str) -> Result<String, String> {
-    is_dns_label(text).then(|| text.to_owned()).ok_or_else(|| {
-        "must be the name of a namespace, such as kube-system: lower-case letters, digits and '-'"
-            .to_owned()
     })
 }
 
@@ -102,16 +89,9 @@ pub(super) fn address(text: &str) -> Result<IpNet, String> {
 fn is_word(text: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let ends = [text.bytes().next(), text.bytes().last()];
-    text.len() <= LABEL_MAX
+    text.len() <= label::LONGEST
         && ends
             .iter()
             .all(|end| end.is_some_and(|byte| byte.is_ascii_alphanumeric()))
         && text.bytes().all(inner)
-}
-
-fn is_dns_label(text: &str) -> bool {
-    is_word(text)
-        && text
-            .bytes()
-            .all(|byte| byte == b'-' || byte.is_ascii_digit() || byte.is_ascii_lowercase())
 }

@@ -110,7 +110,14 @@ fn everything_has_a_default_but_the_directory_and_the_identity() {
 #[case(&["--dns-port", "dns"], "must be the number of a port")]
 #[case(&["--runtime-pod-label", "a b"], "is no label key")]
 #[case(&["--judges-before-translation=perhaps"], "possible values: true, false")]
-#[case(&["--health-listen", "8082"], "--health-listen")]
+#[case(&["--health-listen", "8082"], "must be ADDRESS:PORT, such as [::]:8082")]
+#[case(&["--release", "A.b"], "a letter first and no '-' last, such as sandgate")]
+#[case(&["--release", "1st"], "a letter first")]
+#[case(&["--release", "a-release-that-is-longer-than-helm-allows-one-to-be-ever"], "at most 53")]
+#[case(&["--namespace", "a.b"], "must be the name of a namespace: at most 63 lower-case letters")]
+#[case(&["--service-account", "ns/name"], "without its namespace")]
+#[case(&["--cluster-domain", ".x"], "such as cluster.local")]
+#[case(&["--cluster-domain", "cluster.local."], "without a dot first or last")]
 #[case(&["--require-pod-bound-token", "perhaps"], "--require-pod-bound-token")]
 fn a_bad_flag_is_refused_with_what_it_must_be(#[case] more: &[&str], #[case] says: &str) {
     let error = parse(more).unwrap_err().to_string();

@@ -16,5 +16,6 @@ mod certificates;
 mod contents;
 mod ending;
 mod envelopes;
+mod flags;
 mod load;
 mod transport;
