@@ -11,7 +11,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::{Metric, Registry, Unit};
 
 use crate::kind::Kind;
 
@@ -111,10 +111,29 @@ pub struct Metrics {
     claims: Gauge,
     queued: Gauge,
     leaf_expiry: Gauge<f64, AtomicU64>,
+    policy_proven: Gauge,
     first_refusal: Gauge,
     tls_failures: Counter,
     configurations: Family<OfKind, Gauge>,
     mutators: Family<OfKind, Gauge>,
+}
+
+/// Puts metrics into a registry.
+struct Registering<'r>(&'r mut Registry);
+
+impl Registering<'_> {
+    /// Registers a metric and hands it back.
+    fn add<M: Metric + Clone>(&mut self, name: &str, help: &str, metric: M) -> M {
+        self.0.register(name, help, metric.clone());
+        metric
+    }
+
+    /// The same of one that counts seconds.
+    fn seconds<M: Metric + Clone>(&mut self, name: &str, help: &str, metric: M) -> M {
+        self.0
+            .register_with_unit(name, help, Unit::Seconds, metric.clone());
+        metric
+    }
 }
 
 impl Metrics {
@@ -124,93 +143,76 @@ impl Metrics {
         const SECONDS: [f64; 14] = [
             0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 13.0, 30.0, 60.0, 120.0, 300.0,
         ];
-        let metrics = Self {
-            requests: Family::default(),
-            reconciles: Family::default(),
-            undecodable: Family::default(),
-            watch_failures: Family::default(),
-            heals: Family::default(),
-            time_to_bound: Histogram::new(SECONDS),
-            leader: Gauge::<i64, AtomicI64>::default(),
-            claims: Gauge::default(),
-            queued: Gauge::default(),
-            leaf_expiry: Gauge::default(),
-            first_refusal: Gauge::default(),
-            tls_failures: Counter::default(),
-            configurations: Family::default(),
-            mutators: Family::default(),
-        };
-        let registry = registry.sub_registry_with_prefix("sandgate_controller");
-        registry.register(
-            "api_requests",
-            "Requests to the API server, by what was asked and how it ended",
-            metrics.requests.clone(),
-        );
-        registry.register(
-            "reconciles",
-            "Reconciles of claims",
-            metrics.reconciles.clone(),
-        );
-        registry.register(
-            "undecodable_objects",
-            "Objects that were passed over because they could not be read",
-            metrics.undecodable.clone(),
-        );
-        registry.register(
-            "watch_failures",
-            "Watches that broke and were started again",
-            metrics.watch_failures.clone(),
-        );
-        registry.register(
-            "heals",
-            "Objects that a stranger changed and that were put right",
-            metrics.heals.clone(),
-        );
-        registry.register_with_unit(
-            "claim_time_to_bound",
-            "From a claim's creation to its first Bound",
-            Unit::Seconds,
-            metrics.time_to_bound.clone(),
-        );
-        registry.register(
-            "leader",
-            "1 while this replica leads",
-            metrics.leader.clone(),
-        );
-        registry.register("claims", "Claims known", metrics.claims.clone());
-        registry.register(
-            "queue_length",
-            "Claims that wait for a worker",
-            metrics.queued.clone(),
-        );
-        registry.register_with_unit(
-            "serving_certificate_expiry",
-            "When the leaf handed to the webhook expires, since the epoch",
-            Unit::Seconds,
-            metrics.leaf_expiry.clone(),
-        );
-        registry.register_with_unit(
-            "policy_first_refusal",
-            "From the admission policy's creation to the record of its first refusal",
-            Unit::Seconds,
-            metrics.first_refusal.clone(),
-        );
-        registry.register(
-            "certificate_failures",
-            "Rounds of the certificate loop that failed and are repeated",
-            metrics.tls_failures.clone(),
-        );
-        registry.register(
-            "webhook_configuration_sound",
-            "1 while a webhook configuration is as it was rendered, 0 while it is edited, another version's or gone; told by the leader",
-            metrics.configurations.clone(),
-        );
-        registry.register(
-            "foreign_mutators",
-            "Webhooks and policies of others that may rewrite objects of Sandgate's kinds; told by the leader",
-            metrics.mutators.clone(),
-        );
-        metrics
+        let mut all = Registering(registry.sub_registry_with_prefix("sandgate_controller"));
+        Self {
+            requests: all.add(
+                "api_requests",
+                "Requests to the API server, by what was asked and how it ended",
+                Family::default(),
+            ),
+            reconciles: all.add("reconciles", "Reconciles of claims", Family::default()),
+            undecodable: all.add(
+                "undecodable_objects",
+                "Objects that were passed over because they could not be read",
+                Family::default(),
+            ),
+            watch_failures: all.add(
+                "watch_failures",
+                "Watches that broke and were started again",
+                Family::default(),
+            ),
+            heals: all.add(
+                "heals",
+                "Objects that a stranger changed and that were put right",
+                Family::default(),
+            ),
+            time_to_bound: all.seconds(
+                "claim_time_to_bound",
+                "From a claim's creation to its first Bound",
+                Histogram::new(SECONDS),
+            ),
+            leader: all.add(
+                "leader",
+                "1 while this replica leads",
+                Gauge::<i64, AtomicI64>::default(),
+            ),
+            claims: all.add("claims", "Claims known", Gauge::default()),
+            queued: all.add(
+                "queue_length",
+                "Claims that wait for a worker",
+                Gauge::default(),
+            ),
+            leaf_expiry: all.seconds(
+                "serving_certificate_expiry",
+                "When the leaf handed to the webhook expires, since the epoch; 0 without one",
+                Gauge::default(),
+            ),
+            policy_proven: all.add(
+                "policy_proven",
+                "1 while the admission policy stands as rendered and is known to refuse; told by the leader, 0 of others",
+                Gauge::default(),
+            ),
+            first_refusal: all.seconds(
+                "policy_first_refusal",
+                "From the admission policy's creation to the record of its first refusal",
+                Gauge::default(),
+            ),
+            tls_failures: all.add(
+                "certificate_failures",
+                "Rounds of the certificate loop that failed and are repeated",
+                Counter::default(),
+            ),
+            configurations: all.add(
+                "webhook_configuration_sound",
+                "1 while a webhook configuration is as it was rendered, 0 while it is edited, another version's or gone; told by the leader",
+                Family::default(),
+            ),
+            mutators: all.add(
+                "foreign_mutators",
+                "Webhooks and policies of others that may rewrite objects of Sandgate's kinds; told by the leader",
+                Family::default(),
+            ),
+        }
     }
 
     /// Counts a request.
@@ -269,6 +271,12 @@ impl Metrics {
     /// Notes when the leaf handed to the webhook expires, in time since the epoch.
     pub fn leaf_expires(&self, since_epoch: Duration) {
         self.leaf_expiry.set(since_epoch.as_secs_f64());
+    }
+
+    /// Notes whether the admission policy stands and is known to refuse, as this replica knows while it
+    /// leads.
+    pub fn policy_proven(&self, proven: bool) {
+        self.policy_proven.set(i64::from(proven));
     }
 
     /// Notes how many seconds after its creation the admission policy was first known to refuse.

@@ -89,6 +89,7 @@ impl Prover {
                 // What another leader sees meanwhile is not known.
                 self.session = None;
                 self.provenance.tell(Trust::Unknown);
+                self.metrics.policy_proven(false);
             }
             if leadership.changed().await.is_err() {
                 return;
@@ -191,6 +192,8 @@ impl Prover {
 
     /// Tells what is known, and lets every claim that waits for it be looked at.
     fn tell(&self, trust: Trust) {
+        self.metrics
+            .policy_proven(matches!(trust, Trust::Proven { .. }));
         if !self.provenance.tell(trust) {
             return;
         }

@@ -76,6 +76,8 @@ async fn a_claim_of_the_operator_is_verified_and_what_is_not_built_yet_waits_and
     let name = "sandgate_controller_policy_first_refusal_seconds ";
     let line = metrics.lines().find_map(|line| line.strip_prefix(name));
     let seconds: u64 = line.unwrap().parse()?;
+    let proven = "sandgate_controller_policy_proven 1";
+    assert!(metrics.lines().any(|line| line == proven), "{metrics}");
     let record = pair.record().await?;
     let made = record.metadata.creation_timestamp.unwrap().0;
     let policy = pair.policies().get(pair.name()).await?;
