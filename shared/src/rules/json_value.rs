@@ -20,6 +20,8 @@ pub(super) type Borrowed<'v> = Box<dyn Val + 'v>;
 
 /// `value` as CEL sees it.
 pub(super) fn cel_value(value: &Value) -> Borrowed<'_> {
+    #[cfg(test)]
+    tests::MADE.with(|made| made.set(made.get() + 1));
     match value {
         Value::Null => Box::new(CelNull),
         Value::Bool(flag) => Box::new(CelBool::from(*flag)),
@@ -227,18 +229,16 @@ impl Val for List<'_> {
     }
 
     fn equals(&self, other: &dyn Val) -> bool {
-        let (Some(sizer), Some(iterable)) = (other.as_sizer(), other.as_iterable()) else {
+        let (Some(sizer), Some(indexer)) = (other.as_sizer(), other.as_indexer()) else {
             return false;
         };
-        if other.get_type() != Self::cel_type() || sizer.size() != self.size() {
-            return false;
-        }
-        let mut theirs = iterable.iter();
-        self.items.iter().all(|item| {
-            theirs
-                .next()
-                .is_some_and(|theirs| cel_value(item).equals(theirs))
-        })
+        // By index: their iterator would make all of their items before the first is compared.
+        other.get_type() == Self::cel_type()
+            && sizer.size() == self.size()
+            && self.items.iter().enumerate().all(|(index, item)| {
+                let theirs = indexer.get(&size(index));
+                theirs.is_ok_and(|theirs| cel_value(item).equals(theirs.as_ref()))
+            })
     }
 
     fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v>

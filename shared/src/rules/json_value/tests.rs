@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::sync::Arc;
 
 use cel::{Context, Program};
@@ -7,6 +8,13 @@ use serde_json::json;
 
 use super::super::evaluate::{environment, holds};
 use super::*;
+use crate::render::Installation;
+use crate::rules::{Attempt, Operation, Phase, Rulebook, Subject};
+
+thread_local! {
+    /// CEL values that this thread has made.
+    pub(super) static MADE: Cell<usize> = const { Cell::new(0) };
+}
 
 fn says(expression: &str, this: &Value, that: &Value) -> Result<bool, String> {
     let mut context = Context::with_env(Arc::new(environment().unwrap()));
@@ -127,5 +135,70 @@ proptest! {
         let (this, that) = (wrapped(&this), wrapped(&that));
         prop_assert_eq!(says("self == oldSelf", &this, &that), Ok(bare(&this) == bare(&that)));
         prop_assert_eq!(says("self == oldSelf", &this, &this), Ok(true));
+    }
+}
+
+/// How many CEL values are made to judge a user's write of a claim whose spec has `new` in a field that no
+/// schema knows; on update `old` is stored there. And which rules are broken.
+fn made_for(rulebook: &Rulebook, new: &Value, old: Option<&Value>) -> (usize, Vec<String>) {
+    let claim = |unknown: &Value| {
+        json!({"metadata": {"name": "a"}, "spec": {
+            "agentRuntimeRef": {"name": "agent"},
+            "classRef": {"kind": "SandboxClass", "name": "python"},
+            "sessionID": "session-1",
+            "unknown": unknown,
+        }})
+    };
+    let (object, stored) = (claim(new), old.map(claim));
+    let before = MADE.get();
+    let verdict = rulebook.judge(&Attempt {
+        subject: Subject::SandboxClaim,
+        operation: if old.is_some() {
+            Operation::Update
+        } else {
+            Operation::Create
+        },
+        subresource: None,
+        phase: Phase::Validating,
+        object: &object,
+        old_object: stored.as_ref(),
+        user_info: &json!({"username": "alice"}),
+    });
+    assert_eq!(verdict.faults, [""; 0]);
+    let broken = verdict.violations.into_iter().map(|broken| broken.rule);
+    (MADE.get() - before, broken.collect())
+}
+
+// Proves: W-016
+#[test]
+fn of_what_no_rule_reads_nothing_is_made_and_a_spec_is_compared_in_one_pass_to_its_first_difference()
+ {
+    const MANY: usize = 100_000;
+    let rulebook = Rulebook::compile(&Installation::default().identity()).unwrap();
+    let (least, _) = made_for(&rulebook, &json!([]), None);
+    let (least_compared, _) = made_for(&rulebook, &json!([]), Some(&json!([])));
+    let map: Map<_, _> = (0..MANY)
+        .map(|at| (format!("k{at:06}"), json!(1)))
+        .collect();
+    for (many, first) in [
+        (Value::from(vec![1; MANY]), "/0"),
+        (Value::Object(map), "/k000000"),
+    ] {
+        let (made, broken) = made_for(&rulebook, &many, None);
+        assert_eq!((made, broken.len()), (least, 0), "created");
+
+        let (made, broken) = made_for(&rulebook, &many, Some(&many));
+        let most = least_compared + 2 * MANY;
+        assert!(made <= most, "{made} for {MANY}");
+        assert_eq!(broken, [""; 0], "unchanged");
+
+        let mut other = many.clone();
+        *other.pointer_mut(first).unwrap() = json!(2);
+        let (made, broken) = made_for(&rulebook, &many, Some(&other));
+        assert!(
+            made < least_compared + 10,
+            "{made} to see the first of {MANY}"
+        );
+        assert_eq!(broken, ["claim-operator-spec"], "changed");
     }
 }
