@@ -3,9 +3,9 @@
 //! `sandgate_shared::trust`.
 //!
 //! ```text
-//!   policy, binding ──pair──▶ Stood ─┐
-//!   dry runs as <release>-probe ─────┼─▶ session ──▶ Trust ──▶ every claim that needs proof
-//!   ConfigMap <release>-proof-… ─────┘
+//!   policy, binding ──pair──▶ Stood ────────┐
+//!   dry runs as <release>-policy-probe ─────┼─▶ session ──▶ Trust ──▶ every claim that needs proof
+//!   ConfigMap <release>-proof-… ────────────┘
 //! ```
 //!
 //! Only the leader tries the policy and tells; the record of its first refusal outlives every leader.

@@ -72,9 +72,10 @@ pub fn policy(release: &str, hash: &str) -> String {
     format!("{release}-sandbox-claim-{hash}")
 }
 
-/// Name of the ServiceAccount that proves the policy is in force by being refused (P-029).
+/// Name of the ServiceAccount that proves the policy is in force by being refused (P-029). Not `-probe`
+/// alone: `sandgate-probe` is a program of ours.
 pub fn probe(release: &str) -> String {
-    format!("{release}-probe")
+    format!("{release}-policy-probe")
 }
 
 /// Username of [`probe`] in the operator's namespace.

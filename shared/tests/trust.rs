@@ -350,9 +350,9 @@ fn webhook(name: &str, call: Call) -> Answer {
     webhook("mutate.sandgate.omnia.altairalabs.ai", Call::Mutating)
 )]
 #[case::by_roles(
-    refusal("User \"system:serviceaccount:sandgate-system:sandgate-probe\" cannot create"),
+    refusal("User \"system:serviceaccount:sandgate-system:sandgate-policy-probe\" cannot create"),
     Answer::Other(refusal(
-        "User \"system:serviceaccount:sandgate-system:sandgate-probe\" cannot create"
+        "User \"system:serviceaccount:sandgate-system:sandgate-policy-probe\" cannot create"
     ))
 )]
 #[case::about_another_object(

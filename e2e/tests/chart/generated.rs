@@ -81,6 +81,46 @@ async fn rules_are_those_that_the_controller_expects_of_this_release(
     Ok(())
 }
 
+#[rstest]
+#[case::as_it_comes(json!({}))]
+#[case::with_all_there_is(json!({
+    "standalone": true,
+    "requirePodBoundToken": false,
+    "networkPolicy": {"enabled": true},
+    "labels": {"team": "platform"},
+}))]
+#[tokio::test]
+async fn no_label_anybody_sets_takes_a_namespace_out_of_admission_and_no_other_kind_is_in_it(
+    #[case] values: Value,
+) -> Outcome {
+    let rendered = Rendered::with(&values).await?;
+    let is_about_admission = |object: &&Value| {
+        let version = object["apiVersion"].as_str().unwrap_or_default();
+        version.starts_with("admissionregistration.k8s.io/")
+    };
+    let objects: Vec<&Value> = rendered.0.iter().filter(is_about_admission).collect();
+    assert_eq!(objects.len(), 4, "two configurations, policy and binding");
+    for object in objects {
+        let text = object.to_string();
+        for selector in [
+            "namespaceSelector",
+            "objectSelector",
+            "excludeResourceRules",
+        ] {
+            assert!(!text.contains(selector), "{selector} in {text}");
+        }
+        let rules = [
+            &object["webhooks"][0]["rules"],
+            &object["spec"]["matchConstraints"]["resourceRules"],
+        ];
+        for rule in rules.into_iter().filter_map(Value::as_array).flatten() {
+            // Neither our own pods nor anything else a cluster needs to stand up again waits for us.
+            assert_eq!(rule["apiGroups"], json!(["omnia.altairalabs.ai"]), "{text}");
+        }
+    }
+    Ok(())
+}
+
 // Proves: X-002
 #[tokio::test]
 async fn roles_are_those_of_the_code_and_only_the_probe_may_create_claims() -> Outcome {
@@ -110,7 +150,7 @@ async fn roles_are_those_of_the_code_and_only_the_probe_may_create_claims() -> O
             }
         }
     }
-    assert_eq!(creators, BTreeSet::from(["gate-probe"]));
+    assert_eq!(creators, BTreeSet::from(["gate-policy-probe"]));
     Ok(())
 }
 

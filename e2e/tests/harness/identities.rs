@@ -57,9 +57,9 @@ async fn a_test_can_ask_as_the_operator_with_and_without_a_pod_and_as_anybody() 
     assert_eq!(podless.username.as_deref(), Some(OPERATOR));
     assert!(pods(&podless).is_empty());
 
-    let probe = Identity::ServiceAccount("sandgate-probe".to_owned());
+    let probe = Identity::ServiceAccount("sandgate-policy-probe".to_owned());
     let probe = whoami(cluster.client_as(&probe).await?).await?;
-    let name = "system:serviceaccount:sandgate-system:sandgate-probe";
+    let name = "system:serviceaccount:sandgate-system:sandgate-policy-probe";
     assert_eq!(probe.username.as_deref(), Some(name));
 
     let alice = Identity::User("alice".to_owned());

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::identities::{OPERATOR, class, pods, whoami};
 
 /// Whom the controller asks as, too.
-const PROBE: &str = "system:serviceaccount:sandgate-system:sandgate-probe";
+const PROBE: &str = "system:serviceaccount:sandgate-system:sandgate-policy-probe";
 
 /// The users whose requests the audit log holds.
 fn users(cluster: &OwnCluster) -> Outcome<BTreeSet<String>> {

@@ -26,7 +26,7 @@ const ASK_EVERY: Duration = Duration::from_millis(50);
 /// Asks as the probe does, until the answer is this one.
 async fn until_answered(cluster: &Cluster, wanted: &Answer) -> Outcome {
     let namespace = Names::default().namespace;
-    let probe = Identity::ServiceAccount("sandgate-probe".to_owned());
+    let probe = Identity::ServiceAccount("sandgate-policy-probe".to_owned());
     let claims: Api<SandboxClaim> = Api::namespaced(cluster.client_as(&probe).await?, &namespace);
     let claim: SandboxClaim = serde_json::from_value(probe_claim(&namespace))?;
     let expected = Expected::of(&Names::default());

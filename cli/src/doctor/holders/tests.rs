@@ -85,7 +85,7 @@ fn each_right_in_the_operators_namespace_is_found_there_and_in_no_other() {
 
 #[rstest]
 #[case::its_account(rule("create", "", "serviceaccounts/token", &["sandgate-controller"]), true)]
-#[case::another_account(rule("create", "", "serviceaccounts/token", &["sandgate-probe"]), false)]
+#[case::another_account(rule("create", "", "serviceaccounts/token", &["sandgate-policy-probe"]), false)]
 #[case::its_secret(rule("get", "", "secrets", &["a", "sandgate-webhook-certs"]), true)]
 #[case::another_secret(rule("get", "", "secrets", &["a"]), false)]
 // Nothing that is yet to be made has a name when the authorizer is asked.
