@@ -20,9 +20,6 @@ or out of its bounds: `kubectl explain` tells what it may be. \"failed calling w
 webhook is down or not reached: nothing of these kinds is written meanwhile; see the chart's README. A review
 that is too large, or that cannot be judged in time, says so and may be tried again smaller or later.
 
-Ways out that name the Sandbox API (`/v1/sandboxes/…`), enrolments or the dashboard speak of what is not built
-yet: until then leave the field out.
-
 **Tried** tells what the corpus of writes has of a rule, which is sent through a real API server with
 each layer on alone: an admitted write that has what the rule is about, and one that breaks it.
 

@@ -17,7 +17,7 @@ const BINDINGS: &[Node] = &[
     },
 ];
 
-const DELETE_AND_RECLAIM: &str = "delete this claim and acquire a new one";
+const DELETE_AND_CREATE: &str = "delete this claim and create a new one";
 const OMIT: &str = "leave the field out";
 
 /// A row about one binding, in `mounts` and in the deprecated `mount` alike.
@@ -55,7 +55,7 @@ const fn frozen(id: &'static str, expression: &'static str, field: &'static str)
             field,
             Reason::Forbidden,
             "cannot be added, removed or changed once the claim exists",
-            DELETE_AND_RECLAIM,
+            DELETE_AND_CREATE,
             &["W-009", "W-010"],
         )
     }
@@ -150,7 +150,7 @@ pub(super) const ROWS: &[Row] = &for_kinds(
             ".path",
             Reason::Required,
             "a configured mount role needs the path the operator resolved it to",
-            "declare the mount through POST /v1/sandboxes/acquire, which writes it",
+            "use role scratch; what resolves the path, the Sandbox API, is not part of this version",
             &["T-016", "W-011"],
         ),
         on_bindings(
@@ -168,7 +168,7 @@ pub(super) const ROWS: &[Row] = &for_kinds(
             ".path",
             Reason::Invalid,
             "must be relative to the workspace's content, without empty, '.' or '..' segments, backslashes or control characters",
-            "declare the mount through POST /v1/sandboxes/acquire, which writes it",
+            "write it like arena/workspaces/shop",
             &["T-016", "W-011"],
         ),
         on_bindings(
@@ -204,7 +204,7 @@ pub(super) const ROWS: &[Row] = &for_kinds(
             ".connections",
             Reason::Invalid,
             "an enrolment binds exactly one Connection, the one enrolment.connection names",
-            "start the enrolment through the enrolments endpoint, which writes both",
+            "bind that Connection and no other",
             &["T-028", "W-011"],
         ),
         on_spec(

@@ -8,8 +8,8 @@ use super::{
     verdict::Subject,
 };
 
-const THROUGH_THE_API: &str =
-    "drop the field, or ask for the sandbox through POST /v1/sandboxes/acquire";
+const LEAVE_OUT: &str =
+    "leave the field out; what may ask for it, the Sandbox API, is not part of this version";
 
 /// A row that reserves something for the operator.
 const fn operator_only(
@@ -45,7 +45,7 @@ pub(super) const ROWS: &[Row] = &[
         "variables.operator || ((!has(object.spec.mounts) || object.spec.mounts.all(m, !has(m.role) || m.role in ['', 'scratch'])) && (!has(object.spec.mount) || !has(object.spec.mount.role) || object.spec.mount.role in ['', 'scratch']))",
         "spec.mounts",
         "only the sandbox operator ({operator}) may create a claim that mounts anything but scratch",
-        THROUGH_THE_API,
+        LEAVE_OUT,
         &["W-012", "P-002"],
     ),
     operator_only(
@@ -54,7 +54,7 @@ pub(super) const ROWS: &[Row] = &[
         "variables.operator || !has(object.spec.connections) || object.spec.connections.size() == 0",
         "spec.connections",
         "only the sandbox operator ({operator}) may create a claim that binds a Connection",
-        THROUGH_THE_API,
+        LEAVE_OUT,
         &["W-013", "P-002"],
     ),
     operator_only(
@@ -63,7 +63,7 @@ pub(super) const ROWS: &[Row] = &[
         "variables.operator || !has(object.spec.targetPath)",
         "spec.targetPath",
         "only the sandbox operator ({operator}) may create a claim that names a targetPath",
-        THROUGH_THE_API,
+        LEAVE_OUT,
         &["W-014", "P-002"],
     ),
     operator_only(
@@ -72,7 +72,7 @@ pub(super) const ROWS: &[Row] = &[
         "variables.operator || !has(object.spec.enrolment)",
         "spec.enrolment",
         "only the sandbox operator ({operator}) may create an enrolment",
-        "sign in from the Connection's row in the dashboard",
+        "leave the field out; signing in for an agent is not part of this version",
         &["W-015", "P-002"],
     ),
     operator_only(
@@ -81,7 +81,7 @@ pub(super) const ROWS: &[Row] = &[
         "variables.operator || object.spec == oldObject.spec",
         "spec",
         "only the sandbox operator ({operator}) may change a claim's spec; labels, annotations and finalizers stay editable",
-        "delete this claim and acquire a new one",
+        "delete this claim and create a new one",
         &["W-016", "W-017", "P-003"],
     ),
     operator_only(
