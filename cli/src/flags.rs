@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser as _;
 use clap::{Args, Parser, Subcommand};
-use sandgate_shared::net::label::is_label;
+use sandgate_shared::net::label::{self, is_label};
 
 use crate::doctor::rbac::Subject;
 use crate::isolation::Order;
@@ -110,7 +110,7 @@ pub struct Doctor {
     #[command(flatten)]
     pub reach: Reach,
     /// Namespace of the operator, where there is more than one installation.
-    #[arg(long, value_name = "NAME", value_parser = namespace)]
+    #[arg(long, value_name = "NAME", value_parser = label::namespace)]
     pub namespace: Option<String>,
     /// Somebody who is expected to hold rights that matter: User:NAME, Group:NAME or
     /// ServiceAccount:NAMESPACE/NAME; may be given more than once.
@@ -161,13 +161,6 @@ fn prefix(text: &str) -> Result<String, String> {
         format!(
             "must be at most {LONGEST_PREFIX} lower-case letters, digits and '-', no '-' first or last: names of namespaces begin with it"
         )
-    })
-}
-
-fn namespace(text: &str) -> Result<String, String> {
-    is_label(text).then(|| text.to_owned()).ok_or_else(|| {
-        "must be the name of a namespace: at most 63 lower-case letters, digits and '-', no '-' first or last"
-            .to_owned()
     })
 }
 

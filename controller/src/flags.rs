@@ -9,6 +9,7 @@ use clap::{ArgAction, Parser};
 use ipnet::IpNet;
 
 use sandgate_shared::names;
+use sandgate_shared::net::label;
 use sandgate_shared::render::{Installation, WebhookEndpoint};
 
 use crate::claim::plan::{DnsTarget, Settings};
@@ -38,7 +39,7 @@ pub struct Flags {
         long,
         env = "POD_NAMESPACE",
         default_value = "sandgate-system",
-        value_parser = name::namespace,
+        value_parser = label::namespace,
         value_name = "NAME"
     )]
     pub namespace: String,
@@ -101,7 +102,7 @@ pub struct Flags {
         long,
         env = "SANDGATE_DNS_NAMESPACE",
         default_value = "kube-system",
-        value_parser = name::namespace,
+        value_parser = label::namespace,
         value_name = "NAME"
     )]
     pub dns_namespace: String,

@@ -18,14 +18,6 @@ pub(super) fn release(text: &str) -> Result<String, String> {
     })
 }
 
-/// Reads the name of a namespace.
-pub(super) fn namespace(text: &str) -> Result<String, String> {
-    accepted(text, is_label(text), || {
-        "must be the name of a namespace: at most 63 lower-case letters, digits and '-', no '-' first or last"
-            .to_owned()
-    })
-}
-
 /// Reads the name of a ServiceAccount.
 pub(super) fn service_account(text: &str) -> Result<String, String> {
     accepted(text, is_name(text), || {

@@ -20,6 +20,18 @@ pub fn is_name(text: &str) -> bool {
     text.len() <= LONGEST_NAME && text.split('.').all(is_label)
 }
 
+/// Reads the name of a namespace.
+///
+/// # Errors
+/// How it must be written.
+pub fn namespace(text: &str) -> Result<String, String> {
+    is_label(text).then(|| text.to_owned()).ok_or_else(|| {
+        format!(
+            "must be the name of a namespace: at most {LONGEST} lower-case letters, digits and '-', no '-' first or last"
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
