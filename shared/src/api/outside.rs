@@ -1,13 +1,15 @@
 //! Kinds that another platform owns: only the fields we read, tolerant of everything else.
 //!
 //! A value of the wrong shape reads as absent, so that somebody else's odd object never stalls a
-//! watch of ours.
+//! watch of ours; except a limit, of which it is known that it was meant ([`Ceiling`]).
 
 mod agent_runtime;
+mod ceiling;
 mod tool_registry;
 mod workspace;
 
 pub use agent_runtime::{AgentRuntime, AgentRuntimeSpec, RuntimeSandbox};
+pub use ceiling::Ceiling;
 pub use tool_registry::{RegistrySandbox, ToolRegistry, ToolRegistrySpec};
 pub use workspace::{Workspace, WorkspaceSpec};
 

@@ -4,7 +4,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::lenient;
+use super::{Ceiling, lenient};
 
 /// What we read of an agent runtime.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,20 +38,14 @@ pub struct RuntimeSandbox {
         skip_serializing_if = "Option::is_none"
     )]
     pub enabled: Option<bool>,
-    /// Most admitted claims of the runtime; unset is no limit.
-    #[serde(
-        default,
-        deserialize_with = "lenient",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub max_concurrent: Option<i32>,
-    /// Most live claims of one session; unset is no limit.
-    #[serde(
-        default,
-        deserialize_with = "lenient",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub max_per_session: Option<i32>,
+    /// Most admitted claims of the runtime (C-008).
+    #[serde(default, skip_serializing_if = "Ceiling::is_none")]
+    #[schemars(with = "Option<u32>")]
+    pub max_concurrent: Ceiling,
+    /// Most live claims of one session (C-009).
+    #[serde(default, skip_serializing_if = "Ceiling::is_none")]
+    #[schemars(with = "Option<u32>")]
+    pub max_per_session: Ceiling,
     /// Go duration after which an unused sandbox goes.
     #[serde(
         default,
