@@ -20,8 +20,46 @@ impl fmt::Display for Chain<'_> {
             }
             source = cause.source();
         }
-        f.write_str(&line)
+        f.write_str(&without_values(&line))
     }
+}
+
+/// What the words of serde quote: the value that did not fit, which can be a Secret's.
+const QUOTES: [(&str, char); 4] = [
+    ("invalid type: string \"", '"'),
+    ("invalid value: string \"", '"'),
+    ("unknown variant `", '`'),
+    ("invalid value: character `", '`'),
+];
+
+/// The line without the values that serde quotes in it: what was expected says enough.
+fn without_values(line: &str) -> String {
+    let mut clean = line.to_owned();
+    for (words, mark) in QUOTES {
+        let mut from = 0;
+        while let Some(found) = clean.get(from..).and_then(|rest| rest.find(words)) {
+            let begins = from + found + words.len();
+            let ends = begins + clean.get(begins..).map_or(0, |rest| closing(rest, mark));
+            clean.replace_range(begins..ends, "…");
+            from = begins;
+        }
+    }
+    clean
+}
+
+/// Where a quotation ends: at its mark, unless that is escaped.
+fn closing(rest: &str, mark: char) -> usize {
+    let mut escaped = false;
+    for (at, one) in rest.char_indices() {
+        if escaped {
+            escaped = false;
+        } else if one == '\\' {
+            escaped = true;
+        } else if one == mark {
+            return at;
+        }
+    }
+    rest.len()
 }
 
 /// Why a watch broke, in the API server's own words where there are any.
@@ -42,6 +80,9 @@ pub fn of_watch(error: &watcher::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+    use serde_json::json;
+
     use super::Chain;
 
     #[derive(Debug, thiserror::Error)]
@@ -57,5 +98,30 @@ mod tests {
             Chain(&top).to_string(),
             "failed to write the status: failed to dial"
         );
+    }
+
+    #[test]
+    fn a_line_never_quotes_a_value_that_did_not_fit() {
+        let value = r#"s3cret", expected `a "map"#;
+        let wrong = [
+            serde_json::from_value::<ConfigMap>(json!({"data": value})).unwrap_err(),
+            serde_json::from_value::<Pod>(json!({"metadata": {"generation": value}})).unwrap_err(),
+            serde_json::from_value::<std::net::IpAddr>(json!(value)).unwrap_err(),
+            serde_json::from_value::<Option<char>>(json!(value)).unwrap_err(),
+        ];
+        for error in wrong {
+            let said = Chain(&error).to_string();
+            assert!(!said.contains("s3cret"), "{said}");
+            let wrapped = kube::Error::SerdeError(error);
+            let said = Chain(&wrapped).to_string();
+            assert!(!said.contains("s3cret"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_line_still_says_what_was_expected() {
+        let error = serde_json::from_value::<u32>(json!("five")).unwrap_err();
+        let said = "invalid type: string \"…\", expected u32";
+        assert_eq!(Chain(&error).to_string(), said);
     }
 }
