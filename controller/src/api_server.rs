@@ -56,9 +56,14 @@ impl ApiServer {
         Self { clock, ..self }
     }
 
-    /// What time it is for the API server, as far as its answers tell.
+    /// What time it is for the API server; `None` if it did not tell for a minute.
+    pub fn heard(&self) -> Option<SystemTime> {
+        self.clock.heard(Instant::now())
+    }
+
+    /// What time it is for the API server; for us where it did not tell.
     pub fn now(&self) -> SystemTime {
-        self.clock.now(Instant::now(), SystemTime::now())
+        self.heard().unwrap_or_else(SystemTime::now)
     }
 
     /// The same connection with another limit in time.

@@ -39,6 +39,9 @@ pub const PART_CLAIM_POLICY: &str = "claim-policy";
 /// Annotation: hash of the intent an object was written from; a different one is an update of ours,
 /// not a stranger's edit (O-040).
 pub const ANNOTATION_INTENT: &str = "omnia.altairalabs.ai/intent-hash";
+/// Annotation of a Deployment: digest of the roles, Connections and Secret keys by name that went into
+/// it. With another one it is built anew, so that a revoked credential goes (C-034, K-031).
+pub const ANNOTATION_BINDINGS: &str = "omnia.altairalabs.ai/bindings-hash";
 /// Annotation: hash of the rules a webhook configuration was rendered with. With another one it is
 /// another version's, and that version's controller looks after it.
 pub const ANNOTATION_WEBHOOK_RULES: &str = "omnia.altairalabs.ai/webhook-rules";

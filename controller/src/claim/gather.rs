@@ -4,10 +4,11 @@ mod confirmed;
 
 use std::sync::Arc;
 
+use k8s_openapi::jiff::Timestamp;
 use kube::core::DynamicObject;
 use serde::de::DeserializeOwned;
 
-use super::observed::{Guarded, ObjectKind, Observed};
+use super::observed::{Guarded, Observed};
 use crate::api_server::{ApiServer, CallError, Place};
 use crate::kind::Kind;
 use crate::provenance::Provenance;
@@ -61,6 +62,12 @@ impl Gather {
         }
     }
 
+    /// What time it is. The times in a status are the API server's, and so are those they are compared
+    /// with: another leader, on a host with another clock, reads them.
+    pub fn now(&self) -> Timestamp {
+        Timestamp::try_from(self.api.now()).unwrap_or_else(|_| Timestamp::now())
+    }
+
     /// What the watches know of a claim; `None` if they know no such claim.
     pub fn known(&self, claim: &Key) -> Option<Observed> {
         let observed = self.watches.index.observed(claim)?;
@@ -101,16 +108,6 @@ impl Gather {
                 name: place.name.to_owned(),
                 source,
             })
-    }
-}
-
-impl From<ObjectKind> for Kind {
-    fn from(kind: ObjectKind) -> Self {
-        match kind {
-            ObjectKind::Baseline | ObjectKind::NetworkPolicy => Self::NetworkPolicy,
-            ObjectKind::Service => Self::Service,
-            ObjectKind::Deployment => Self::Deployment,
-        }
     }
 }
 

@@ -58,6 +58,25 @@ pub struct Observed {
 }
 
 impl Observed {
+    /// A claim of which nothing else is known: nothing stands for it, and nothing that it names.
+    pub fn of(claim: SandboxClaim) -> Self {
+        Self {
+            claim,
+            runtime: Lookup::Missing,
+            class: Lookup::Missing,
+            services: BTreeMap::new(),
+            namespace_terminating: false,
+            baseline: None,
+            policy: None,
+            service: None,
+            deployment: None,
+            replica_sets: Vec::new(),
+            pods: Vec::new(),
+            trust: Trust::default(),
+            memory: Memory::default(),
+        }
+    }
+
     /// The live object of a kind.
     pub fn live(&self, kind: ObjectKind) -> Option<&LiveObject> {
         match kind {

@@ -27,7 +27,7 @@ impl Reconciler {
             return Ok(Pass::Done(None));
         };
         observed.memory = self.memories.recall(claim, &observed.claim);
-        let now = Timestamp::now();
+        let now = self.gather.now();
         let mut plan = plan::plan(&observed, &self.settings, now);
         if plan.is_final() || plan.makes_again() {
             let confirmed = Box::pin(self.gather.confirmed(observed)).await;
@@ -80,9 +80,9 @@ impl Reconciler {
             return Err(ReconcileError::Unfinished);
         }
         // A claim that has just failed is looked at once more: now its objects go (C-035). One that was
-        // just verified gets its objects now that the record stands.
+        // just admitted gets its objects now that the record stands.
         let failed = wrote == Some(ClaimPhase::Failed) && stood != wrote;
-        if failed || plan.verdict == Verdict::Verify {
+        if failed || matches!(plan.verdict, Verdict::Admit(_)) {
             return Ok(Pass::Again);
         }
         Ok(Pass::Done(decision.requeue))

@@ -15,6 +15,8 @@
 //! - `Verify`: GET, PUT [`Intent::merged`] with `dryRun=All`, then [`Intent::judge_dry_run`] says
 //!   whether that PUT is made for real (O-040).
 //!
+//! A claim is admitted by its status, before any of its objects is made.
+//!
 //! The memory takes in what apply did (`Memory::record`) before `status` is asked.
 //!
 //! Apply stops at the first intent that is refused or in conflict: a Deployment never stands
@@ -61,6 +63,8 @@ pub use status::status;
 pub use status_patch::status_patch;
 pub(crate) use strangers::strangers;
 
+use gate::{Gate, Judgement};
+
 /// What is to be done for a claim now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -73,6 +77,9 @@ pub struct Plan {
     pub finished: Vec<FinishedPod>,
     /// What was decided about the claim; `status` speaks of it.
     pub verdict: Verdict,
+    /// The operator is proved to have written the claim, and that is to be recorded with what is told
+    /// of it (P-015).
+    pub verified: bool,
 }
 
 /// What was decided about a claim.
@@ -84,9 +91,10 @@ pub enum Verdict {
     Over,
     /// The claim waits and has no object.
     Wait(Finding),
-    /// The operator is proved to have written the claim: that is recorded, and nothing else is done
-    /// before it is (P-015).
-    Verify,
+    /// The claim is admitted now, with what is to be built. The status says so before anything is made:
+    /// a controller that dies in between leaves a record without objects, never objects that no
+    /// ceiling counts (C-012, C-025).
+    Admit(Build),
     /// The claim fails now. Its objects are removed once the status says so.
     Fail(Finding),
     /// The claim's objects stand or are being made.
@@ -121,20 +129,22 @@ pub struct Build {
 
 /// Decides what the claim needs.
 pub fn plan(observed: &Observed, settings: &Settings, now: Timestamp) -> Plan {
-    match gate::judge(observed, settings) {
-        gate::Gate::LeaveAlone => Plan::nothing(Verdict::LeaveAlone),
-        gate::Gate::Over => objects::clean_up(observed),
-        gate::Gate::Verify => Plan::nothing(Verdict::Verify),
-        gate::Gate::Wait(finding) => Plan::nothing(Verdict::Wait(finding)),
-        gate::Gate::Fail(finding) => Plan::nothing(Verdict::Fail(finding)),
-        gate::Gate::Build => objects::build(observed, settings, now),
-    }
+    let Judgement { gate, verified } = gate::judge(observed, settings);
+    let plan = match gate {
+        Gate::LeaveAlone => Plan::nothing(Verdict::LeaveAlone),
+        Gate::Over => objects::clean_up(observed),
+        Gate::Wait(finding) => Plan::nothing(Verdict::Wait(finding)),
+        Gate::Fail(finding) => Plan::nothing(Verdict::Fail(finding)),
+        Gate::Admit => objects::admit(observed, settings),
+        Gate::Build => objects::build(observed, settings, now),
+    };
+    Plan { verified, ..plan }
 }
 
 impl Plan {
     /// Whether it decides what is never decided again.
     pub fn is_final(&self) -> bool {
-        matches!(self.verdict, Verdict::Fail(_) | Verdict::Verify)
+        self.verified || matches!(self.verdict, Verdict::Fail(_))
     }
 
     /// Whether it makes an object anew that we had made before. The claim may be what took it away:
@@ -150,6 +160,7 @@ impl Plan {
             delete: Vec::new(),
             finished: Vec::new(),
             verdict,
+            verified: false,
         }
     }
 }

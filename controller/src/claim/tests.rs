@@ -1,8 +1,9 @@
 //! The whole of a reconcile against an API server in memory, cut off at every request.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use hyper::header::DATE;
 use kube::core::DynamicObject;
 use sandgate_shared::names;
 use sandgate_shared::render::Installation;
@@ -10,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::plan::Settings;
 use super::{Reconciler, Watches};
+use crate::api_server::Clock;
 use crate::api_server::fake::{Fake, Fault};
 use crate::kind::Kind;
 use crate::provenance::Provenance;
@@ -50,7 +52,13 @@ impl World {
 
     /// A controller that has just started and listed everything.
     fn started_on(server: Fake) -> Self {
+        Self::with_clock(server, Clock::default())
+    }
+
+    /// The same, of an API server whose answers told `clock` the time.
+    fn with_clock(server: Fake, clock: Clock) -> Self {
         let (api, metrics) = server.connect();
+        let api = api.with_clock(clock);
         let watches = Arc::new(Watches::default());
         let provenance = Provenance::new(&Installation::default());
         let parts = (&watches, &provenance);
@@ -175,12 +183,15 @@ async fn a_claim_is_built_policies_first_and_bound_when_its_pod_is_ready() {
     assert_eq!(world.status()["phase"], "Pending");
     assert_eq!(world.status().get("addresses"), None);
     let log = world.server.log();
+    let first = "PATCH /apis/omnia.altairalabs.ai/v1alpha1/namespaces/ns/sandboxclaims/a/status";
+    assert_eq!(log[0], first, "admitted before anything is made");
     let made: Vec<&str> = log
         .iter()
         .filter_map(|line| line.strip_prefix("POST ")?.rsplit('/').next())
+        .filter(|made| *made != "events")
         .collect();
     assert_eq!(
-        made[..4],
+        made,
         [
             "networkpolicies",
             "networkpolicies",
@@ -364,6 +375,21 @@ async fn a_status_that_moved_meanwhile_is_decided_upon_anew() {
     assert_eq!(world.status()["phase"], "Pending");
 }
 
+// Proves: C-027
+#[tokio::test]
+async fn the_times_of_a_status_are_the_api_servers_whatever_our_clock_says() {
+    let clock = Clock::default();
+    let date = "Thu, 01 Jan 2037 00:00:00 GMT".parse().unwrap();
+    clock.note(&[(DATE, date)].into_iter().collect(), Instant::now());
+    let world = World::with_clock(World::new().server, clock);
+    world.look().await;
+    let used = world.status()["lastUsedAt"].clone();
+    assert!(
+        used.as_str().unwrap().starts_with("2037-01-01T00:0"),
+        "{used}"
+    );
+}
+
 #[tokio::test]
 async fn a_claim_that_is_gone_is_let_go() {
     let world = World::new();
@@ -377,7 +403,8 @@ async fn a_claim_that_is_gone_is_let_go() {
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_never_answered_holds_a_claim_up_for_a_bounded_time() {
     let world = World::new();
-    world.server.fail(1, Fault::Hang);
+    // After the admission and its Event.
+    world.server.fail(3, Fault::Hang);
     let begun = tokio::time::Instant::now();
     world.look().await;
     assert!(begun.elapsed() <= crate::api_server::ANSWER_WITHIN + Duration::from_secs(1));

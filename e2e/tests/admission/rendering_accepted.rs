@@ -10,13 +10,14 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Api;
 use kube::api::PostParams;
 use sandgate_controller::claim::observed::{
-    AllowedTarget, Lookup, Memory, ObjectKind, Observed, Target, TargetPort,
+    AllowedTarget, Lookup, ObjectKind, Observed, Target, TargetPort,
 };
-use sandgate_controller::claim::plan::{Settings, Verdict, allowed_services, plan};
+use sandgate_controller::claim::plan::{
+    Applied, Settings, Verdict, allowed_services, plan, status,
+};
 use sandgate_e2e::{Cluster, Failure, Identity, Namespace, Outcome, Writer, manifests};
 use sandgate_shared::api::{SandboxClaim, SandboxClass, SandboxClassSpec};
 use sandgate_shared::render;
-use sandgate_shared::trust::Trust;
 use serde_json::{Value, json};
 
 use crate::corpus::until;
@@ -121,27 +122,23 @@ fn built(claim: SandboxClaim, class: SandboxClassSpec) -> Outcome<Vec<Value>> {
     let runtime = serde_json::from_value(json!({ "sandbox": { "enabled": true } }))?;
     let services = allowed_services(&claim, &class).into_iter();
     let services = services.map(|key| (key.clone(), target(&key.name, &class)));
-    let observed = Observed {
+    let mut observed = Observed {
         services: services.collect(),
-        claim,
         runtime: Lookup::Found(runtime),
         class: Lookup::Found(class),
-        namespace_terminating: false,
-        baseline: None,
-        policy: None,
-        service: None,
-        deployment: None,
-        replica_sets: Vec::new(),
-        pods: Vec::new(),
-        trust: Trust::default(),
-        memory: Memory::default(),
+        ..Observed::of(claim)
     };
-    let plan = plan(&observed, &Settings::default(), Timestamp::now());
+    let settings = Settings::default();
+    let now = Timestamp::now();
+    let admission = plan(&observed, &settings, now);
+    let told = status(&observed, &admission, &Applied::default(), &settings, now);
+    observed.claim.status = told.status;
+    let plan = plan(&observed, &settings, now);
     match plan.verdict {
         Verdict::Build(_) => {
             let kinds: Vec<ObjectKind> = plan.ensure.iter().map(|intent| intent.kind).collect();
             assert_eq!(kinds[0], ObjectKind::Baseline);
-            assert_eq!(kinds[1..], ObjectKind::OWNED);
+            assert_eq!(kinds[1..], *ObjectKind::OWNED);
             Ok(plan
                 .ensure
                 .into_iter()

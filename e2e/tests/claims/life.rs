@@ -25,14 +25,18 @@ async fn a_plain_claim_waits_without_addresses_and_is_bound_with_one_for_each_po
     let waits = scene.pending("late", "SandboxStarting").await?;
     assert_eq!(addresses(&waits), Vec::<String>::new());
     assert_eq!(condition(&waits, "Bound"), None);
+    assert_eq!(condition(&waits, "Admitted").unwrap().0, "True");
     let status = waits.status.clone().unwrap();
     assert_eq!(status.sandbox_name.as_deref(), Some("late-sandbox"));
     assert_eq!(status.observed_generation, waits.metadata.generation);
     let first_used = status.last_used_at.unwrap().0;
-    // Everything is there already, and still there is nothing to dial.
-    scene.get::<Deployment>("late-sandbox").await?;
-    scene.get::<Service>("late-sandbox").await?;
-    scene.get::<NetworkPolicy>("late-sandbox").await?;
+    // Everything is made at once, and still there is nothing to dial.
+    let name = "late-sandbox";
+    scene
+        .becomes(name, "stands", |_: &NetworkPolicy| true)
+        .await?;
+    scene.becomes(name, "stands", |_: &Service| true).await?;
+    scene.becomes(name, "stands", |_: &Deployment| true).await?;
 
     // Whatever it says on its way, it has addresses exactly while its pod is ready.
     let bound = scene
@@ -85,12 +89,12 @@ async fn a_plain_claim_costs_five_writes_and_two_events_after_its_namespace_is_s
     assert_eq!(
         sentences,
         [
+            "patch sandboxclaims/status plain",
+            "create events SandboxStarting",
             "create networkpolicies sandgate-baseline",
             "create networkpolicies plain-sandbox",
             "create services plain-sandbox",
             "create deployments plain-sandbox",
-            "patch sandboxclaims/status plain",
-            "create events SandboxStarting",
             "patch sandboxclaims/status plain",
             "create events SandboxReady",
         ]
@@ -110,10 +114,10 @@ async fn a_plain_claim_costs_five_writes_and_two_events_after_its_namespace_is_s
     assert_eq!(
         sentences,
         [
+            "patch sandboxclaims/status next",
             "create networkpolicies next-sandbox",
             "create services next-sandbox",
             "create deployments next-sandbox",
-            "patch sandboxclaims/status next",
             "patch sandboxclaims/status next",
         ]
     );

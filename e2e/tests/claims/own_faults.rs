@@ -22,15 +22,15 @@ const SOON: Duration = Duration::from_secs(30);
 /// The first controller's pod: under the same identity nobody has to wait for its Lease to run out.
 const POD: &str = "sandgate-controller-0";
 
-/// What a controller writes of the first claim of a namespace: the baseline, the claim's three
-/// objects, and what it tells of its two phases.
+/// What a controller writes of the first claim of a namespace: that it is admitted, the baseline, the
+/// claim's three objects, and that it is bound.
 const WRITES: [&str; 8] = [
+    "status",
+    "events",
     "networkpolicies",
     "networkpolicies",
     "services",
     "deployments",
-    "status",
-    "events",
     "status",
     "events",
 ];

@@ -84,15 +84,14 @@ impl Memory {
     pub fn recall(status: Option<&SandboxClaimStatus>) -> Self {
         let recorded = status.and_then(|status| status.applied.as_deref());
         let applied = recorded.unwrap_or_default().iter().filter_map(|object| {
-            let kind = ObjectKind::OWNED
-                .into_iter()
-                .find(|kind| kind.as_str() == object.kind)?;
+            let mut owned = ObjectKind::OWNED.iter();
+            let kind = owned.find(|kind| kind.as_str() == object.kind)?;
             let record = AppliedRecord {
                 uid: object.uid.clone(),
                 digest: object.digest.clone(),
                 intent: None,
             };
-            Some((kind, record))
+            Some((*kind, record))
         });
         Self {
             applied: applied.collect(),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::kind::Kind;
+
 /// The objects built for a claim, in the order they are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObjectKind {
@@ -16,34 +18,27 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// The three kinds each claim owns, in the order they are made.
-    pub const OWNED: [Self; 3] = [Self::NetworkPolicy, Self::Service, Self::Deployment];
+    /// The kinds each claim owns, in the order they are made.
+    pub const OWNED: &'static [Self] = &[Self::NetworkPolicy, Self::Service, Self::Deployment];
+
+    /// What the API server calls it.
+    pub const fn kind(self) -> Kind {
+        match self {
+            Self::Baseline | Self::NetworkPolicy => Kind::NetworkPolicy,
+            Self::Service => Kind::Service,
+            Self::Deployment => Kind::Deployment,
+        }
+    }
 
     /// The kind, as in a manifest and in `status.applied`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Baseline | Self::NetworkPolicy => "NetworkPolicy",
-            Self::Service => "Service",
-            Self::Deployment => "Deployment",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.kind().as_str()
     }
+}
 
-    /// The apiVersion, as in a manifest.
-    pub const fn api_version(self) -> &'static str {
-        match self {
-            Self::Baseline | Self::NetworkPolicy => "networking.k8s.io/v1",
-            Self::Service => "v1",
-            Self::Deployment => "apps/v1",
-        }
-    }
-
-    /// The plural, as in a URL.
-    pub const fn plural(self) -> &'static str {
-        match self {
-            Self::Baseline | Self::NetworkPolicy => "networkpolicies",
-            Self::Service => "services",
-            Self::Deployment => "deployments",
-        }
+impl From<ObjectKind> for Kind {
+    fn from(object: ObjectKind) -> Self {
+        object.kind()
     }
 }
 
@@ -60,6 +55,8 @@ pub struct LiveObject {
     pub digest: String,
     /// The hash of the intent it was written from, as its annotation says.
     pub intent: Option<String>,
+    /// The digest of the Connections that went into it, as its annotation says; only on a Deployment.
+    pub bindings: Option<String>,
     /// It has a deletionTimestamp.
     pub deleting: bool,
     /// Port numbers by name; only read for a Service.

@@ -1,5 +1,7 @@
 //! What matters of a claim's pods and of what makes them. Data.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::jiff::Timestamp;
 
 /// What matters of a `ReplicaSet`. Read with [`ObservedReplicaSet::read`].
@@ -24,6 +26,8 @@ pub struct ObservedPod {
     pub controller: Option<String>,
     /// When it was created, if known.
     pub created: Option<Timestamp>,
+    /// All its labels: policies may select it by any.
+    pub labels: BTreeMap<String, String>,
     /// Its condition `Ready` is true.
     pub ready: bool,
     /// What it is not ready for although its containers run.

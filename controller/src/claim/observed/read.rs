@@ -35,15 +35,17 @@ impl LiveObject {
             controls.then_some(uid).flatten()
         });
         let annotations = metadata.get("annotations");
-        let intent = annotations
-            .and_then(|all| all.get(names::ANNOTATION_INTENT))
-            .and_then(Value::as_str);
+        let annotation = |key: &str| {
+            let value = annotations.and_then(|all| all.get(key));
+            value.and_then(Value::as_str).map(str::to_owned)
+        };
         Some(Self {
             uid: text("uid")?.to_owned(),
             resource_version: text("resourceVersion").unwrap_or_default().to_owned(),
             controller: controller.map(str::to_owned),
             digest: digest(object),
-            intent: intent.map(str::to_owned),
+            intent: annotation(names::ANNOTATION_INTENT),
+            bindings: annotation(names::ANNOTATION_BINDINGS),
             deleting: text("deletionTimestamp").is_some(),
             ports: ports_by_name(object),
         })
@@ -128,6 +130,7 @@ impl ObservedPod {
             uid: pod.metadata.uid.clone().unwrap_or_default(),
             controller: controller_of(pod.metadata.owner_references.as_deref()),
             created: pod.metadata.creation_timestamp.as_ref().map(|at| at.0),
+            labels: pod.metadata.labels.clone().unwrap_or_default(),
             ready: condition(pod, "Ready").is_some_and(|ready| ready.status == "True"),
             unready: unready(pod, unready_since),
             finished,

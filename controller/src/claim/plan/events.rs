@@ -67,45 +67,8 @@ fn find<'a>(status: &'a SandboxClaimStatus, name: &str) -> Option<&'a Condition>
 
 /// The registered reason of these letters: an Event never carries words from elsewhere.
 fn known(reason: &str) -> Option<&'static str> {
-    const ALL: [&str; 29] = [
-        reason::SANDBOX_READY,
-        reason::SANDBOX_STARTING,
-        reason::SANDBOX_NOT_READY,
-        reason::UNSCHEDULABLE,
-        reason::IMAGE_PULL_FAILED,
-        reason::CRASH_LOOP,
-        reason::OOM_KILLED,
-        reason::CONTAINER_CONFIG_ERROR,
-        reason::CONTAINER_LOST,
-        reason::EVICTED,
-        reason::NODE_LOST,
-        reason::REFUSED_BY_NODE,
-        reason::POD_REFUSED,
-        reason::WRITE_RETRIED,
-        reason::SANDBOXES_DISABLED,
-        reason::CLASS_NOT_FOUND,
-        reason::AGENT_RUNTIME_NOT_FOUND,
-        reason::SANDBOX_REJECTED,
-        reason::NAME_CONFLICT,
-        reason::OPERATOR_FORBIDDEN,
-        reason::PROVENANCE_UNPROVEN,
-        reason::MOUNT_NOT_GRANTED,
-        reason::CONNECTIONS_NOT_GRANTED,
-        reason::TARGET_PATH_NOT_GRANTED,
-        reason::ENROLMENT_NOT_GRANTED,
-        reason::PART_NOT_BUILT,
-        reason::WORKSPACE_NOT_SUPPORTED,
-        reason::MOUNT_NOT_PERMITTED,
-        reason::INVALID_CLASS,
-    ];
-    const DETAIL: [&str; 3] = [
-        reason::SERVICE_NOT_FOUND,
-        reason::HEALED,
-        reason::HEAL_BACKED_OFF,
-    ];
-    ALL.into_iter()
-        .chain(DETAIL)
-        .find(|registered| *registered == reason)
+    let mut all = reason::CLAIM.iter();
+    all.find(|registered| **registered == reason).copied()
 }
 
 /// A message as an Event may carry it.

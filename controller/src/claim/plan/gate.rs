@@ -1,6 +1,7 @@
 //! May this claim have objects at all? A named, ordered list of small checks (C-002 to C-005,
 //! C-028, C-032, C-034, C-036, P-016). Pure.
 
+mod admission;
 mod class;
 mod leaving;
 mod names;
@@ -19,6 +20,17 @@ pub(super) use class::class_missing;
 pub(super) use names::{conflict, owns};
 pub use provenance::awaits_proof;
 
+use provenance::Proof;
+
+/// What was judged.
+pub(super) struct Judgement {
+    /// The answer.
+    pub(super) gate: Gate,
+    /// It is news that the operator wrote the claim. A claim of which it is gets nothing before that
+    /// is recorded (P-015).
+    pub(super) verified: bool,
+}
+
 /// The answer.
 pub(super) enum Gate {
     /// The claim or its namespace is being deleted.
@@ -27,24 +39,31 @@ pub(super) enum Gate {
     Over,
     /// Not yet.
     Wait(Finding),
-    /// The operator wrote it: to be recorded first.
-    Verify,
     /// Never.
     Fail(Finding),
-    /// Yes.
+    /// Yes, and that is recorded before anything is made.
+    Admit,
+    /// Yes, as it was admitted before.
     Build,
 }
 
 /// Judges the claim. What depends on class and runtime ends a claim only before its first bind
 /// (C-034): an administrator's later edit never takes a running sandbox away.
-pub(super) fn judge(observed: &Observed, settings: &Settings) -> Gate {
-    let claim = &observed.claim;
+pub(super) fn judge(observed: &Observed, settings: &Settings) -> Judgement {
+    let news = |verified: bool| move |gate| Judgement { gate, verified };
     if let Some(over) = leaving::judge(observed) {
-        return over;
+        return news(false)(over);
     }
-    if let Some(unproven) = provenance::judge(observed, settings) {
-        return unproven;
+    match provenance::judge(observed, settings) {
+        Proof::Needless => news(false)(asks(observed, false)),
+        Proof::Found => news(true)(asks(observed, true)),
+        Proof::Lacking(gate) => news(false)(gate),
     }
+}
+
+/// What the claim gets, as far as nobody doubts who wrote it.
+fn asks(observed: &Observed, verified: bool) -> Gate {
+    let claim = &observed.claim;
     if let Some(finding) = provenance::not_built(&claim.spec) {
         return Gate::Wait(finding);
     }
@@ -56,6 +75,7 @@ pub(super) fn judge(observed: &Observed, settings: &Settings) -> Gate {
     ];
     match checks.into_iter().flatten().next() {
         Some(finding) => Gate::Fail(finding),
+        None if verified || !admission::admitted(observed) => Gate::Admit,
         None => Gate::Build,
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Sealed {
 /// Seals a manifest: adds apiVersion, kind and the hash of it all.
 pub(super) fn seal(kind: ObjectKind, mut object: Value) -> Sealed {
     if let Some(map) = object.as_object_mut() {
-        map.insert("apiVersion".to_owned(), kind.api_version().into());
+        map.insert("apiVersion".to_owned(), kind.kind().api_version().into());
         map.insert("kind".to_owned(), kind.as_str().into());
     }
     let hash = hash(&object);
@@ -41,13 +41,19 @@ pub(super) fn seal(kind: ObjectKind, mut object: Value) -> Sealed {
 }
 
 impl Sealed {
+    /// The name of the object.
+    fn name(&self) -> &str {
+        let name = self.object.pointer("/metadata/name");
+        name.and_then(Value::as_str).unwrap_or_default()
+    }
+
     /// The intent to do `action` for the claim of `observed`.
     pub(super) fn into_intent(self, observed: &Observed, action: Action, now: Timestamp) -> Intent {
         let memory = &observed.memory;
         let metadata = &observed.claim.metadata;
         Intent {
             namespace: metadata.namespace.clone().unwrap_or_default(),
-            name: names::sandbox(&observed.claim.name_any()),
+            name: self.name().to_owned(),
             claim_uid: metadata.uid.clone().unwrap_or_default(),
             resting: memory.resting_paths(self.kind, now),
             known_uid: memory

@@ -30,12 +30,24 @@ impl LiveRef {
 
 /// The claim's objects as the class renders now.
 struct Rendered {
-    sealed: [Sealed; 3],
+    sealed: Vec<Sealed>,
     template_hash: String,
     unresolved: Vec<String>,
 }
 
-/// Plans the objects of a claim that may have them.
+/// Plans the admission of a claim whose objects can be rendered.
+pub(super) fn admit(observed: &Observed, settings: &Settings) -> Plan {
+    Plan::nothing(match render(observed, settings) {
+        Ok(rendered) => Verdict::Admit(Build {
+            template_hash: Some(rendered.template_hash),
+            unresolved: rendered.unresolved,
+            ..Build::default()
+        }),
+        Err(finding) => Verdict::Fail(finding),
+    })
+}
+
+/// Plans the objects of a claim that was admitted.
 pub(super) fn build(observed: &Observed, settings: &Settings, now: Timestamp) -> Plan {
     match render(observed, settings) {
         Ok(rendered) => ensure(observed, rendered, now),
@@ -50,7 +62,7 @@ fn render(observed: &Observed, settings: &Settings) -> Result<Rendered, Finding>
     let deployment = to_value(&deployment(claim, class)?)?;
     let template = deployment.pointer("/spec/template").map(hash);
     Ok(Rendered {
-        sealed: [
+        sealed: vec![
             seal(ObjectKind::NetworkPolicy, to_value(&policy.policy)?),
             seal(ObjectKind::Service, to_value(&service(claim, class))?),
             seal(ObjectKind::Deployment, deployment),
@@ -70,9 +82,9 @@ fn to_value(object: &impl serde::Serialize) -> Result<Value, Finding> {
 /// The class cannot be rendered (any more). A claim that bound keeps what stands while nothing has
 /// to be written; otherwise it fails (C-034).
 fn keep(observed: &Observed, finding: Finding) -> Plan {
-    let stands = ObjectKind::OWNED.into_iter().all(|kind| {
-        let live = observed.live(kind);
-        live.is_some_and(|live| untouched(observed, kind, live).unwrap_or(false))
+    let stands = ObjectKind::OWNED.iter().all(|kind| {
+        let live = observed.live(*kind);
+        live.is_some_and(|live| untouched(observed, *kind, live).unwrap_or(false))
     });
     if !stands || !ever_bound(&observed.claim) {
         return Plan::nothing(Verdict::Fail(finding));
@@ -82,9 +94,8 @@ fn keep(observed: &Observed, finding: Finding) -> Plan {
         ensure: baseline(observed.baseline.as_ref(), &namespace)
             .into_iter()
             .collect(),
-        delete: Vec::new(),
         finished: finished(observed),
-        verdict: Verdict::Build(Build::default()),
+        ..Plan::nothing(Verdict::Build(Build::default()))
     }
 }
 
@@ -125,9 +136,8 @@ fn ensure(observed: &Observed, rendered: Rendered, now: Timestamp) -> Plan {
     }
     Plan {
         ensure: intents,
-        delete: Vec::new(),
         finished: finished(observed),
-        verdict: Verdict::Build(build),
+        ..Plan::nothing(Verdict::Build(build))
     }
 }
 
@@ -135,7 +145,8 @@ fn ensure(observed: &Observed, rendered: Rendered, now: Timestamp) -> Plan {
 /// the class renders now.
 fn standing_template(observed: &Observed, rendered: &Rendered) -> Option<String> {
     let live = observed.deployment.as_ref()?;
-    let [_, _, sealed] = &rendered.sealed;
+    let mut all = rendered.sealed.iter();
+    let sealed = all.find(|sealed| sealed.kind == ObjectKind::Deployment)?;
     (live.intent.as_deref() == Some(sealed.hash.as_str())).then(|| rendered.template_hash.clone())
 }
 
@@ -212,9 +223,8 @@ pub(super) fn clean_up(observed: &Observed) -> Plan {
         })
     });
     Plan {
-        ensure: Vec::new(),
         delete: delete.collect(),
         finished: finished(observed),
-        verdict: Verdict::Over,
+        ..Plan::nothing(Verdict::Over)
     }
 }

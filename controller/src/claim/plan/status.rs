@@ -16,7 +16,11 @@ use sandgate_shared::{
     reason::condition,
 };
 
-use self::{conditions::Conditions, notes::refused_finding, requeue::requeue};
+use self::{
+    conditions::Conditions,
+    notes::{note_admission, refused_finding},
+    requeue::requeue,
+};
 use super::{
     Applied, Build, Finding, Plan, RefusalClass, Settings, StatusDecision, Verdict,
     events::events,
@@ -42,10 +46,10 @@ pub fn status(
         settings,
         now: now_second,
     };
-    let (next, requeue) = match &plan.verdict {
+    let (mut next, requeue) = match &plan.verdict {
         Verdict::LeaveAlone | Verdict::Over => return StatusDecision::default(),
         Verdict::Wait(finding) => (report.settle(ClaimPhase::Pending, finding), None),
-        Verdict::Verify => (report.verified(), None),
+        Verdict::Admit(build) => (report.admitted(build), None),
         Verdict::Fail(finding) => (report.settle(ClaimPhase::Failed, finding), None),
         Verdict::Build(build) => {
             let requeue = requeue(observed, applied, build, now);
@@ -58,6 +62,9 @@ pub fn status(
             (next, requeue)
         }
     };
+    if plan.verified {
+        report.verify(&mut next);
+    }
     let present = observed.claim.status.clone().unwrap_or_default();
     let events = events(&present, &next);
     StatusDecision {
@@ -109,7 +116,7 @@ impl Report<'_> {
                 refusal.class(&self.settings.operator_username),
             )
         });
-        let standing = ObjectKind::OWNED.into_iter().all(|kind| self.stands(kind));
+        let standing = ObjectKind::OWNED.iter().all(|kind| self.stands(*kind));
         let finding = match (health(self.observed, self.deployment()), &trouble) {
             (_, Some(trouble)) if !bound_before || !standing => Some(trouble.clone()),
             (Health::Ready, _) if standing => None,
@@ -118,6 +125,9 @@ impl Report<'_> {
         };
         let mut next = self.built(build, finding);
         let mut conditions = Conditions::of(&mut next, self.generation(), self.now);
+        if !bound_before {
+            note_admission(&mut conditions);
+        }
         self.note_services(&mut conditions, build);
         notes::note_trouble(&mut conditions, trouble.filter(|_| bound_before));
         self.note_strangers(&mut conditions);
@@ -135,17 +145,25 @@ impl Report<'_> {
         next
     }
 
-    /// The record that the operator wrote the claim (P-015).
-    fn verified(&self) -> SandboxClaimStatus {
-        let mut next = self.in_phase(ClaimPhase::Pending);
+    /// The record that the claim may have its objects, which are made once it stands.
+    fn admitted(&self, build: &Build) -> SandboxClaimStatus {
+        let mut next = self.built(build, Some(starting(self.observed)));
+        next.template_hash.clone_from(&build.template_hash);
         let mut conditions = Conditions::of(&mut next, self.generation(), self.now);
+        note_admission(&mut conditions);
+        self.note_services(&mut conditions, build);
+        next
+    }
+
+    /// Adds the record that the operator wrote the claim (P-015).
+    fn verify(&self, next: &mut SandboxClaimStatus) {
+        let mut conditions = Conditions::of(next, self.generation(), self.now);
         conditions.set(
             condition::PROVENANCE_VERIFIED,
             true,
             reason::WRITTEN_BY_OPERATOR,
             "nobody but the operator can have created the claim: the admission policy was in force",
         );
-        next
     }
 
     /// A status with this phase and this reason for not being ready.

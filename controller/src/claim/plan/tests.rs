@@ -1,7 +1,9 @@
 //! Tests of the decision, on a claim whose API server is a few lines of Rust (`world`).
 
+mod admission;
 mod drift;
 mod egress;
+mod events;
 mod finished;
 mod gate;
 mod kubelet;

@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use sandgate_shared::api::outside::AgentRuntimeSpec;
 use sandgate_shared::api::{ClassKind, SandboxClaim, SandboxClassSpec};
 use sandgate_shared::names;
-use sandgate_shared::trust::Trust;
 
 use crate::claim::observed::{
-    AllowedTarget, Guarded, LiveObject, Memory, ObjectKind, Observed, ObservedPod,
-    ObservedReplicaSet, ServiceKey,
+    AllowedTarget, Guarded, LiveObject, ObjectKind, Observed, ObservedPod, ObservedReplicaSet,
+    ServiceKey,
 };
 use crate::claim::plan;
 use crate::watch::Key;
@@ -149,9 +148,7 @@ impl State {
             deployment: self.deployments.get(&sandbox).cloned(),
             replica_sets: sets,
             pods,
-            trust: Trust::default(),
-            memory: Memory::default(),
-            claim,
+            ..Observed::of(claim)
         })
     }
 

@@ -33,13 +33,15 @@ pub(in crate::claim::plan) fn class_missing(claim: &SandboxClaim) -> Finding {
     }
 }
 
-/// An explicit mount, scratch too, needs a class with a workspace (C-005, Q62).
+/// An explicit mount, scratch too, and a place to sync back to each need a class with a workspace
+/// (C-005, Q62).
 fn workspace_supported(spec: &SandboxClaimSpec, class: &SandboxClassSpec) -> Option<Finding> {
-    let mounts = bindings(spec).next().is_some();
-    (mounts && !has_workspace(class)).then(|| Finding {
+    let mounts = bindings(spec).next().map(|_| "mounts");
+    let wants = mounts.or(spec.target_path.as_ref().map(|_| "targetPath"))?;
+    (!has_workspace(class)).then(|| Finding {
         reason: reason::WORKSPACE_NOT_SUPPORTED,
         message: format!(
-            "the claim sets mounts and class {:?} has no filesystem.workspace to mount at; leave mounts out or name a class that has one",
+            "the claim sets {wants} and class {:?} has no filesystem.workspace to mount at; leave {wants} out or name a class that has one",
             spec.class_ref.name,
         ),
     })

@@ -18,10 +18,9 @@ pub(in crate::claim::plan) fn owns(observed: &Observed, kind: ObjectKind) -> boo
 
 /// A foreign object of one of our names is never adopted and never touched.
 pub(super) fn name_conflict(observed: &Observed) -> Option<Finding> {
-    let foreign = ObjectKind::OWNED
-        .into_iter()
-        .find(|kind| observed.live(*kind).is_some() && !owns(observed, *kind))?;
-    Some(conflict(observed, foreign))
+    let mut owned = ObjectKind::OWNED.iter();
+    let foreign = owned.find(|kind| observed.live(**kind).is_some() && !owns(observed, **kind))?;
+    Some(conflict(observed, *foreign))
 }
 
 /// What is said of a foreign object.

@@ -24,17 +24,29 @@ pub fn awaits_proof(claim: &SandboxClaim) -> bool {
         && Reserved::of(&claim.spec).is_some()
 }
 
-/// What the claim has to wait for or fails for as nothing says who wrote it; or that it is now known.
-pub(super) fn judge(observed: &Observed, settings: &Settings) -> Option<Gate> {
+/// What is known of who wrote a claim.
+pub(super) enum Proof {
+    /// There is nothing to be found out: anybody may write it, or it is known already.
+    Needless,
+    /// The operator did, which is not recorded yet.
+    Found,
+    /// What follows as nothing says so.
+    Lacking(Gate),
+}
+
+/// Judges who wrote the claim.
+pub(super) fn judge(observed: &Observed, settings: &Settings) -> Proof {
     let claim = &observed.claim;
-    let reserved = Reserved::of(&claim.spec).filter(|_| awaits_proof(claim))?;
+    let Some(reserved) = Reserved::of(&claim.spec).filter(|_| awaits_proof(claim)) else {
+        return Proof::Needless;
+    };
     let words = reserved.words();
     let created = claim.metadata.creation_timestamp.as_ref();
     // The API server has given one to every claim that it stores.
     let created = created.map_or(Timestamp::MIN, |created| created.0);
     let verdict = observed.trust.about(created, settings.claim_policy_grace);
-    Some(match verdict {
-        Verdict::Verified => Gate::Verify,
+    Proof::Lacking(match verdict {
+        Verdict::Verified => return Proof::Found,
         Verdict::Awaited(what) => Gate::Wait(Finding {
             reason: reason::PROVENANCE_UNPROVEN,
             message: format!(

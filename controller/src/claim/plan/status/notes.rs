@@ -32,6 +32,13 @@ impl Report<'_> {
     }
 }
 
+/// The claim was admitted: a record that is never taken back, whatever becomes of the claim (C-012).
+pub(super) fn note_admission(conditions: &mut Conditions<'_>) {
+    let message =
+        "the claim was admitted: it counts under its AgentRuntime's limits until it is over";
+    conditions.set(condition::ADMITTED, true, reason::ADMITTED, message);
+}
+
 /// A refused write of a claim that bound: said beside `Ready`, which speaks of the sandbox (C-032).
 pub(super) fn note_trouble(conditions: &mut Conditions<'_>, trouble: Option<Finding>) {
     let name = condition::OBJECTS_CURRENT;

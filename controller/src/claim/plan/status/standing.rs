@@ -91,8 +91,8 @@ impl Report<'_> {
 
     pub(super) fn applied_objects(&self) -> Option<Vec<AppliedObject>> {
         let applied = &self.observed.memory.applied;
-        let records = ObjectKind::OWNED.into_iter().filter_map(|kind| {
-            let record = applied.get(&kind)?;
+        let records = ObjectKind::OWNED.iter().filter_map(|kind| {
+            let record = applied.get(kind)?;
             Some(AppliedObject {
                 kind: kind.as_str().to_owned(),
                 uid: record.uid.clone(),

@@ -12,7 +12,7 @@ use crate::claim::observed::{AllowedTarget, Lookup, ObjectKind, ServiceKey, Targ
 
 /// The policy the world's claim gets.
 pub(super) fn policy(world: &World) -> Value {
-    let plan = world.plan(start());
+    let plan = world.planned();
     let mut intents = plan.ensure.into_iter();
     let intent = intents.find(|intent| intent.kind == ObjectKind::NetworkPolicy);
     intent.unwrap().object["spec"].clone()

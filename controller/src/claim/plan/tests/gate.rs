@@ -221,6 +221,20 @@ const NO_WORKSPACE: Fault = (
     "WorkspaceNotSupported",
     "no filesystem.workspace",
 );
+const SYNC_WITHOUT_WORKSPACE: Fault = (
+    |world| {
+        world.class_mut().filesystem = None;
+        let claim = &mut world.observed.claim;
+        claim.spec.target_path = Some("projects/a".to_owned());
+        claim.metadata.creation_timestamp = Some(Time(at(61)));
+        world.observed.trust = Trust::Proven {
+            stood: stood(),
+            proof: start(),
+        };
+    },
+    "WorkspaceNotSupported",
+    "the claim sets targetPath",
+);
 const SCRATCH_NOT_LISTED: Fault = (
     |world| {
         let listed = json!([{"role": "project"}]);
@@ -257,6 +271,7 @@ const KEPT_VOLUME_NAME: Fault = (
 #[case::sandboxes_off(SANDBOXES_OFF)]
 #[case::class_missing(CLASS_MISSING)]
 #[case::no_workspace(NO_WORKSPACE)]
+#[case::sync_without_workspace(SYNC_WITHOUT_WORKSPACE)]
 #[case::scratch_not_listed(SCRATCH_NOT_LISTED)]
 #[case::probe_of_no_port(PROBE_OF_NO_PORT)]
 fn a_claim_that_cannot_be_served_fails_with_a_reason_and_the_way_out(#[case] fault: Fault) {

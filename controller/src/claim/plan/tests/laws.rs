@@ -134,7 +134,7 @@ fn world(claim: SandboxClaim, class: SandboxClassSpec) -> World {
 }
 
 fn manifests(world: &World) -> BTreeMap<ObjectKind, Value> {
-    let plan = world.plan(start());
+    let plan = world.planned();
     let objects = plan
         .ensure
         .into_iter()

@@ -11,7 +11,7 @@ use crate::claim::observed::{LiveObject, Lookup, ObjectKind};
 // Proves: O-037, O-001
 #[rstest]
 fn what_shuts_the_sandbox_is_made_before_what_runs_it() {
-    let plan = World::codegen().plan(start());
+    let plan = World::admitted().plan(start());
     assert_eq!(
         World::kinds(&plan),
         [
@@ -301,7 +301,7 @@ fn a_controller_killed_between_two_writes_ends_in_the_same_state(#[case] writes:
     let mut whole = World::codegen();
     whole.settle(start());
 
-    let mut cut = World::codegen();
+    let mut cut = World::admitted();
     let mut plan = cut.plan(start());
     plan.ensure.truncate(writes);
     cut.apply(&plan);

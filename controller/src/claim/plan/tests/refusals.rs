@@ -205,18 +205,18 @@ fn a_refusal_is_forgotten_once_the_write_is_not_wanted_any_more() {
 // Proves: C-032
 #[rstest]
 fn a_namespace_that_is_going_leaves_the_claim_as_it_is() {
-    let mut world = World::codegen();
+    let mut world = World::admitted();
     world.refuses = Some((ObjectKind::Baseline, terminating()));
     let (_, decision) = world.reconcile(start());
     assert_eq!(decision.status, None);
     assert_eq!(decision.events, []);
-    assert_eq!(world.phase(), None);
+    assert_eq!(world.phase(), Some(ClaimPhase::Pending));
 }
 
 // Proves: C-032
 #[rstest]
 fn a_refused_write_is_retried_ever_later_and_not_in_between() {
-    let mut world = World::codegen();
+    let mut world = World::admitted();
     world.refuses = Some((ObjectKind::Service, answer(503, "unavailable")));
     let mut second = 0;
     for pause in [1, 2, 4, 8] {
@@ -234,7 +234,7 @@ fn a_refused_write_is_retried_ever_later_and_not_in_between() {
 // Proves: C-032
 #[rstest]
 fn a_success_between_two_refusals_starts_the_pauses_anew() {
-    let mut world = World::codegen();
+    let mut world = World::admitted();
     let down = Some((ObjectKind::Service, answer(503, "unavailable")));
     world.refuses.clone_from(&down);
     world.reconcile(at(0));
@@ -251,7 +251,7 @@ fn a_success_between_two_refusals_starts_the_pauses_anew() {
 // Proves: C-032
 #[rstest]
 fn a_changed_intent_is_tried_at_once() {
-    let mut world = World::codegen();
+    let mut world = World::admitted();
     world.refuses = Some((ObjectKind::NetworkPolicy, answer(503, "unavailable")));
     world.reconcile(start());
     assert_eq!(world.plan(start()).ensure, []);

@@ -3,11 +3,11 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::world::{CLAIM_UID, World, start};
+use super::world::{CLAIM_UID, World};
 use crate::claim::observed::ObjectKind;
 
 fn manifest(world: &World, kind: ObjectKind) -> Value {
-    let plan = world.plan(start());
+    let plan = world.planned();
     let mut intents = plan.ensure.into_iter();
     let intent = intents.find(|intent| intent.kind == kind).unwrap();
     intent.object

@@ -123,12 +123,12 @@ fn what_others_wrote_into_the_status_stays() {
 
 // Proves: C-034
 #[rstest]
-fn the_template_hash_is_told_by_a_later_pass_when_the_first_status_write_was_lost() {
+fn the_template_hash_is_told_by_a_later_pass_when_every_status_write_was_lost() {
     let mut whole = World::codegen();
     whole.settle(start());
     let mut world = World::codegen();
     let before = world.observed.claim.clone();
-    world.reconcile(start());
+    world.settle(start());
     world.observed.claim = before;
     world.settle(start());
     assert!(world.status().template_hash.is_some());
@@ -197,6 +197,7 @@ fn only_what_is_wrong_is_a_warning() {
     let (_, decision) = world.reconcile(start());
     assert!(!decision.events[0].warning);
     assert_eq!(decision.events[0].action, "Build");
+    world.settle(start());
     world.pod_is(|pod| pod.ready = true);
     let (_, decision) = world.reconcile(start());
     assert!(!decision.events[0].warning);

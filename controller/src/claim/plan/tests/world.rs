@@ -6,12 +6,11 @@ use std::collections::BTreeMap;
 use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::api::sandbox_claim::ClaimPhase;
 use sandgate_shared::api::{SandboxClaim, SandboxClaimStatus, SandboxClassSpec};
-use sandgate_shared::trust::Trust;
 use serde_json::{Value, json};
 
 use super::super::{
     Action, Applied, DryRun, Intent, Outcome, Plan, Refusal, Settings, StatusDecision, Stored,
-    plan, status, status_patch,
+    Verdict, plan, status, status_patch,
 };
 use crate::claim::observed::{
     AllowedTarget, LiveObject, Lookup, Memory, ObjectKind, Observed, ObservedPod,
@@ -118,19 +117,10 @@ impl World {
         let runtime = serde_json::from_value(json!({"sandbox": {"enabled": true}})).unwrap();
         Self {
             observed: Observed {
-                claim: claim(),
                 runtime: Lookup::Found(runtime),
                 class: Lookup::Found(class()),
                 services: BTreeMap::from([(key, Lookup::Found(mirror()))]),
-                namespace_terminating: false,
-                baseline: None,
-                policy: None,
-                service: None,
-                deployment: None,
-                replica_sets: Vec::new(),
-                pods: Vec::new(),
-                trust: Trust::default(),
-                memory: Memory::default(),
+                ..Observed::of(claim())
             },
             settings: Settings::default(),
             store: BTreeMap::new(),
@@ -138,6 +128,13 @@ impl World {
             writes: 0,
             events: Vec::new(),
         }
+    }
+
+    /// The same, admitted: its objects are to be made.
+    pub(super) fn admitted() -> Self {
+        let mut world = Self::codegen();
+        world.reconcile(start());
+        world
     }
 
     /// The same, built and bound at the beginning.
@@ -164,6 +161,15 @@ impl World {
 
     pub(super) fn plan(&self, now: Timestamp) -> Plan {
         plan(&self.observed, &self.settings, now)
+    }
+
+    /// What is planned at the beginning once the claim is admitted.
+    pub(super) fn planned(&self) -> Plan {
+        let mut world = self.clone();
+        if matches!(world.plan(start()).verdict, Verdict::Admit(_)) {
+            world.reconcile(start());
+        }
+        world.plan(start())
     }
 
     /// One reconcile: plan, apply, remember, report.
@@ -264,7 +270,7 @@ impl World {
         self.writes += 1;
         object["metadata"]["resourceVersion"] = json!((1000 + self.writes).to_string());
         if before.is_none() {
-            let uid = format!("uid-{}-{}", kind.plural(), self.writes);
+            let uid = format!("uid-{}-{}", kind.kind().resource().plural, self.writes);
             object["metadata"]["uid"] = json!(uid);
         }
         let stored = Stored::read(&object).unwrap();
