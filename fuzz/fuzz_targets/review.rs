@@ -4,6 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 
+#[expect(dead_code, reason = "what other laws ask of it")]
 #[path = "../../webhook/tests/corpora/review.rs"]
 mod review;
 
