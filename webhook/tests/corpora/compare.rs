@@ -4,10 +4,9 @@
 use std::collections::BTreeSet;
 
 use sandgate_shared::rules::{Attempt, Operation, Phase, Subject, Verdict};
-use sandgate_webhook::review::Reply;
 use serde_json::{Value, json};
 
-use crate::review::{RULES, asked};
+use crate::review::{RULES, response};
 
 /// The most characters an audit annotation may have.
 const LONGEST_ANNOTATION: usize = 256;
@@ -87,25 +86,8 @@ fn annotated(subject: Subject, old: &Value, new: &Value) {
         object
     };
     let (old, new) = (whole(old), whole(new));
-    let review = json!({
-        "apiVersion": "admission.k8s.io/v1",
-        "kind": "AdmissionReview",
-        "request": {
-            "uid": "u",
-            "kind": {"group": "omnia.altairalabs.ai", "version": "v1alpha1", "kind": subject.kind()},
-            "resource": {"resource": subject.plural()},
-            "operation": "UPDATE",
-            "userInfo": {"username": "alice"},
-            "object": new,
-            "oldObject": old,
-        },
-    });
-    let answered = asked(review.to_string().as_bytes(), Phase::Validating);
-    let Reply::Review(reply) = &answered.reply else {
-        panic!("a review with a uid gets a review back");
-    };
-    let reply: Value = serde_json::from_slice(reply).expect("a reply is JSON");
-    let annotations = &reply["response"]["auditAnnotations"];
+    let response = response(Phase::Validating, subject, Some(&old), &new);
+    let annotations = &response["auditAnnotations"];
     for value in annotations
         .as_object()
         .into_iter()

@@ -5,10 +5,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use json_patch::{Patch, PatchOperation};
 use sandgate_shared::rules::{Phase, Subject};
-use sandgate_webhook::review::Reply;
 use serde_json::{Value, json};
 
-use crate::review::asked;
+use crate::review::response;
 
 /// Asserts the law; whether `text` is such a case.
 pub fn holds(text: &[u8]) -> bool {
@@ -55,24 +54,8 @@ pub fn holds(text: &[u8]) -> bool {
 }
 
 fn patch_of(subject: Subject, object: &Value) -> Patch {
-    let review = json!({
-        "apiVersion": "admission.k8s.io/v1",
-        "kind": "AdmissionReview",
-        "request": {
-            "uid": "u",
-            "kind": {"group": "omnia.altairalabs.ai", "version": "v1alpha1", "kind": subject.kind()},
-            "resource": {"resource": subject.plural()},
-            "operation": "CREATE",
-            "userInfo": {"username": "alice"},
-            "object": object,
-        },
-    });
-    let answered = asked(review.to_string().as_bytes(), Phase::Mutating);
-    let Reply::Review(reply) = &answered.reply else {
-        panic!("a review with a uid gets a review back");
-    };
-    let reply: Value = serde_json::from_slice(reply).expect("a reply is JSON");
-    let Some(patch) = reply["response"]["patch"].as_str() else {
+    let response = response(Phase::Mutating, subject, None, object);
+    let Some(patch) = response["patch"].as_str() else {
         return Patch(Vec::new());
     };
     let patch = STANDARD.decode(patch).expect("a patch is base64");

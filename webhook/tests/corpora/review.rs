@@ -4,9 +4,9 @@
 use std::sync::LazyLock;
 
 use sandgate_shared::render::Installation;
-use sandgate_shared::rules::{Attempt, Phase, Rulebook};
+use sandgate_shared::rules::{Attempt, Phase, Rulebook, Subject};
 use sandgate_webhook::review::{Answer, Reply, answer};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub static RULES: LazyLock<Rulebook> = LazyLock::new(|| {
     Rulebook::compile(&Installation::default().identity()).expect("the rules of this build compile")
@@ -23,6 +23,30 @@ pub fn holds(body: &[u8]) {
     for phase in [Phase::Mutating, Phase::Validating] {
         asked(body, phase);
     }
+}
+
+/// The `response` to a write of `object`, over `old` if there is one.
+pub fn response(phase: Phase, subject: Subject, old: Option<&Value>, object: &Value) -> Value {
+    let operation = if old.is_some() { "UPDATE" } else { "CREATE" };
+    let review = json!({
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": "u",
+            "kind": {"group": "omnia.altairalabs.ai", "version": "v1alpha1", "kind": subject.kind()},
+            "resource": {"resource": subject.plural()},
+            "operation": operation,
+            "userInfo": {"username": "alice"},
+            "object": object,
+            "oldObject": old,
+        },
+    });
+    let answered = asked(review.to_string().as_bytes(), phase);
+    let Reply::Review(reply) = &answered.reply else {
+        panic!("a review with a uid gets a review back");
+    };
+    let mut reply: Value = serde_json::from_slice(reply).expect("a reply is JSON");
+    reply["response"].take()
 }
 
 /// The answer to `body`, held to what is true of every answer.

@@ -171,3 +171,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Some(Answer { code, head, body })
     }
 }
+
+/// Waits until the readiness at `health` fails, as it does from a stop on; the last such answer.
+pub async fn until_unready(health: SocketAddr) -> Answer {
+    let unready = async {
+        loop {
+            let answer = connect_plain(health).await.get("/readyz").await;
+            if answer.code == 503 {
+                return answer;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, unready)
+        .await
+        .expect("stays ready")
+}

@@ -14,37 +14,18 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
 use crate::client::{self, PATIENCE};
-use crate::webhook::{NAME, Setup, UID, Webhook, admits, files, review};
+use crate::webhook::{NAME, UID, Webhook, files, review};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_fails_readiness_at_once_and_answers_on_until_the_drain_is_over() {
-    let webhook = Webhook::start_with(
-        admits,
-        Setup {
-            drain: "3s",
-            ..Setup::default()
-        },
-    )
-    .await;
+    let webhook = Webhook::start_draining("3s").await;
     let (address, health) = (webhook.running.address, webhook.running.health_address);
     let authority = webhook.authority.certificate.der().clone();
     let mut before = webhook.connect().await;
     let mut idle = webhook.connect().await;
     assert!(!before.post("/validate", review(&json!({}))).await.closes());
     let stopping = tokio::spawn(webhook.running.stop());
-    let unready = async {
-        while client::connect_plain(health)
-            .await
-            .get("/readyz")
-            .await
-            .code
-            != 503
-        {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, unready).await.unwrap();
-    let ready = client::connect_plain(health).await.get("/readyz").await;
+    let ready = client::until_unready(health).await;
     assert!(ready.text().contains("stopping"), "{}", ready.text());
 
     let answer = before.post("/validate", review(&json!({}))).await;

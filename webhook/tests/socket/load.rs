@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::certificates::{fingerprint, served};
 use crate::client::{self, PATIENCE, Tls};
-use crate::webhook::{NAME, Setup, UID, Webhook, admits, files, review};
+use crate::webhook::{NAME, UID, Webhook, admits, files, review};
 
 const FAILURES: &str = "sandgate_webhook_tls_reload_failures_total";
 
@@ -112,30 +112,12 @@ async fn no_request_is_lost_while_leaves_change_and_bad_ones_come_between() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_request_is_lost_while_the_webhook_drains() {
-    let webhook = Webhook::start_with(
-        admits,
-        Setup {
-            drain: "10s",
-            ..Setup::default()
-        },
-    )
-    .await;
+    let webhook = Webhook::start_draining("10s").await;
     let health = webhook.running.health_address;
     let mut load = Load::of(8, &webhook);
     load.goes_on(50).await;
     let stopping = tokio::spawn(webhook.running.stop());
-    let unready = async {
-        while client::connect_plain(health)
-            .await
-            .get("/readyz")
-            .await
-            .code
-            != 503
-        {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, unready).await.unwrap();
+    client::until_unready(health).await;
     // Each on a connection of its own now.
     load.goes_on(100).await;
     load.end().await;

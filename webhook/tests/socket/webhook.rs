@@ -88,6 +88,15 @@ impl Webhook {
         Self::start_with(judge, Setup::default()).await
     }
 
+    /// The same; told to stop, it answers on for as long as `drain` says.
+    pub async fn start_draining(drain: &'static str) -> Self {
+        let setup = Setup {
+            drain,
+            ..Setup::default()
+        };
+        Self::start_with(admits, setup).await
+    }
+
     pub async fn start_with(judge: impl Judge, setup: Setup) -> Self {
         let webhook = Self::start_bare(judge, setup);
         webhook
