@@ -33,6 +33,14 @@ pub(super) fn size(volume: &Value, _stored: Option<&Value>) -> Vec<Flaw> {
     unread.map(|_| Flaw::default()).into_iter().collect()
 }
 
+/// Whether the size of a scratch volume is nothing or less.
+pub(super) fn nothing(volume: &Value, _stored: Option<&Value>) -> Vec<Flaw> {
+    let size = json_path::at(volume, "sizeLimit");
+    let size = size.and_then(|size| read(size).ok());
+    let too_small = size.filter(|size| *size <= Quantity::default());
+    too_small.map(|_| Flaw::default()).into_iter().collect()
+}
+
 /// The entries of a map that are not as `right` says.
 fn each(spec: &Value, map: &str, right: impl Fn(&str, &Value) -> bool) -> Vec<Flaw> {
     let entries = json_path::at(spec, map).and_then(Value::as_object);
