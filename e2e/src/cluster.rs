@@ -88,7 +88,8 @@ impl OwnCluster {
     /// Starts one with these options; binaries that are missing are built, which is told on standard
     /// error.
     pub async fn start(mut options: Options) -> Outcome<Self> {
-        let binaries = tokio::task::spawn_blocking(Binaries::ensure).await??;
+        let version = options.control_plane.version;
+        let binaries = tokio::task::spawn_blocking(move || Binaries::of(version)).await??;
         let step = Step::begin("starting etcd, API server, controllers, scheduler and a fake node");
         let kinds = options.installation.layers.kinds();
         options.control_plane.kinds.extend(kinds);

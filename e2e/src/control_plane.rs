@@ -16,7 +16,7 @@ use k8s_openapi::api::core::v1::{Node, ServiceAccount};
 use kube::{Api, Client};
 use serde_json::Value;
 
-use crate::binaries::Binaries;
+use crate::binaries::{Binaries, Version};
 use crate::fake_node::{self, FakeNodeError};
 use crate::folders::{FolderError, RunFolder};
 use crate::kubeconfig::{self, KubeconfigError};
@@ -77,6 +77,8 @@ pub enum ControlPlaneError {
 pub struct Options {
     /// Whether the API server serves `ValidatingAdmissionPolicy`.
     pub policy_api: bool,
+    /// Of which version it is, for a cluster that finds its own binaries.
+    pub version: Version,
     /// The API server's port; a free one if `None`.
     pub port: Option<u16>,
     /// `CustomResourceDefinition`s to put in place before the controllers start: the garbage collector
@@ -88,6 +90,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             policy_api: true,
+            version: Version::default(),
             port: None,
             kinds: Vec::new(),
         }

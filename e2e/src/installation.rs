@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 pub(crate) use judged::until_judged;
 use judged::within_patience;
-pub use layers::Layers;
+pub use layers::{Layers, without_rules};
 
 use crate::control_plane::ControlPlane;
 use crate::folders::{self, FolderError};

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
+use sandgate_e2e::binaries::{Binaries, BinariesError, Version};
 use sandgate_e2e::helm::Helm;
 use sandgate_e2e::own_binaries::{self, OwnBinaries};
 use sandgate_e2e::progress::seconds;
@@ -28,6 +29,11 @@ pub async fn run(long: bool) -> anyhow::Result<()> {
     tools::ensure_nextest().await?;
     tools::run_cargo(&["build", "--workspace", "--all-targets"]).await?;
     heading("built", began);
+
+    if long {
+        // Built here: within a test it would take longer than a test may.
+        tokio::task::spawn_blocking(older_control_planes).await??;
+    }
 
     let mut sightings = Sightings::begin()?;
     let mut outcomes = vec![QUICK.run(&[]).await?];
@@ -55,6 +61,12 @@ pub async fn run(long: bool) -> anyhow::Result<()> {
         bail!("the operator's roles are not what it needs");
     }
     Ok(())
+}
+
+/// Builds what the slow tests start of older versions, where it is not there yet.
+fn older_control_planes() -> Result<(), BinariesError> {
+    let mut all = Version::OLDER.into_iter();
+    all.try_for_each(|version| Binaries::of(version).map(drop))
 }
 
 /// Runs tiers one after the other on one cluster, which ends with them.

@@ -58,7 +58,8 @@ impl Layers {
     }
 }
 
-fn without_rules(value: &mut Value) {
+/// Takes every rule out of a `CustomResourceDefinition`.
+pub fn without_rules(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.remove("x-kubernetes-validations");

@@ -15,6 +15,7 @@ mod corpus;
 mod denials;
 mod foreign_webhook;
 mod generated;
+mod layers;
 mod own_parity;
 mod own_random_parity;
 mod own_ratcheting;

@@ -8,40 +8,14 @@
 use std::collections::BTreeSet;
 
 use kube::core::Status;
-use sandgate_e2e::installation::{self, Layers};
-use sandgate_e2e::{Cluster, Namespace, Options, Outcome, OwnCluster};
-use sandgate_shared::corpus::{Case, Who};
+use sandgate_e2e::Outcome;
+use sandgate_e2e::binaries::Version;
+use sandgate_e2e::installation::Layers;
+use sandgate_shared::corpus::Case;
 use sandgate_shared::rules::{Layer, Row, table};
 
 use crate::corpus::{Answer, Desk, broken, case, every_case, named, of, until};
-use crate::writers::Writers;
-
-/// A control plane with these layers, and a namespace on it that all writers may write to.
-pub async fn layers_alone(layers: Layers) -> Outcome<(OwnCluster, Namespace, Writers)> {
-    let installation = installation::Options {
-        layers,
-        start: layers.webhook,
-        ..installation::Options::default()
-    };
-    let options = Options {
-        installation,
-        ..Options::default()
-    };
-    let cluster = Box::pin(Cluster::own(options)).await?;
-    let namespace = cluster.namespace("alone").await?;
-    let writers = Writers::of(&namespace).await?;
-    let plain = case("a plain scratch claim by anyone");
-    let desk = Desk::new(&namespace, &writers);
-    for who in [Who::User, Who::Operator, Who::OperatorWithoutGroups] {
-        let plain = Case {
-            who,
-            ..plain.clone()
-        };
-        let ask = || desk.answer(0, &plain);
-        until("a plain claim is admitted", ask, Option::is_none).await?;
-    }
-    Ok((cluster, namespace, writers))
-}
+use crate::layers::layers_alone;
 
 /// What the API server's own layers must answer: no rule of another layer, all or one of theirs.
 fn names_its_own(case: &Case, answer: &Answer, layer: Layer) -> Result<(), String> {
@@ -75,15 +49,13 @@ fn refused_by_the_schema(
     }
 }
 
-// Proves: W-003, W-009, W-010, W-011, W-020, W-021, W-022, W-024, W-025
-// Proves: T-007, T-008, T-009, T-010, T-011, T-012, T-013, T-014, T-015, T-016, T-017, T-018, T-019, T-020, T-021, T-022, T-023, T-024, T-025, T-027, T-028, T-037, T-038, T-039, T-040, T-041, T-042, T-043, T-044, T-046, T-047, T-048, T-049, T-053, T-054, T-056, T-057, T-058, T-061, T-062, T-063, T-064, T-065, T-066, T-068, T-069, T-070, T-072, T-074, T-075, T-076, T-077, T-078, T-079
-#[tokio::test]
-async fn the_rules_in_the_crds_alone_refuse_what_breaks_them_by_id_and_nothing_else() -> Outcome {
-    let (_cluster, namespace, writers) = layers_alone(Layers {
+/// The rules in the CRDs alone, on an API server of this version.
+async fn the_crds_alone(version: Version) -> Outcome {
+    let layers = Layers {
         schema_rules: true,
         ..Layers::NONE
-    })
-    .await?;
+    };
+    let (_cluster, namespace, writers) = layers_alone(layers, version).await?;
     let desk = Desk::new(&namespace, &writers);
     every_case(&desk, |case, answer| {
         names_its_own(case, answer, Layer::Crd)?;
@@ -95,14 +67,13 @@ async fn the_rules_in_the_crds_alone_refuse_what_breaks_them_by_id_and_nothing_e
     .await
 }
 
-// Proves: W-003, W-012, W-013, W-014, W-015, W-016, W-017, W-018, P-002, P-003, P-004, P-031
-#[tokio::test]
-async fn the_policy_alone_refuses_what_is_the_operators_by_id_and_nothing_else() -> Outcome {
-    let (_cluster, namespace, writers) = layers_alone(Layers {
+/// The policy alone, on an API server of this version.
+async fn the_policy_alone(version: Version) -> Outcome {
+    let layers = Layers {
         policy: true,
         ..Layers::NONE
-    })
-    .await?;
+    };
+    let (_cluster, namespace, writers) = layers_alone(layers, version).await?;
     let desk = Desk::new(&namespace, &writers);
     let forbidden = case("a target path by a user");
     let ask = || desk.answer(0, &forbidden);
@@ -118,15 +89,13 @@ async fn the_policy_alone_refuses_what_is_the_operators_by_id_and_nothing_else()
     .await
 }
 
-// Proves: W-001, W-002, W-003, W-009, W-010, W-011, W-012, W-013, W-014, W-015, W-016, W-017, W-018, W-020, W-021, W-022, W-024, W-025
-#[tokio::test]
-async fn the_webhook_alone_names_every_broken_rule_and_says_whether_object_or_writer_is_wrong()
--> Outcome {
-    let (_cluster, namespace, writers) = layers_alone(Layers {
+/// The webhook alone, asked by an API server of this version.
+async fn the_webhook_alone(version: Version) -> Outcome {
+    let layers = Layers {
         webhook: true,
         ..Layers::NONE
-    })
-    .await?;
+    };
+    let (_cluster, namespace, writers) = layers_alone(layers, version).await?;
     let desk = Desk::new(&namespace, &writers);
     every_case(&desk, |case, answer| {
         let expected = broken(case, |_| true);
@@ -211,4 +180,66 @@ fn without_indices(field: &str) -> String {
         false
     });
     outside.collect()
+}
+
+// Proves: W-003, W-009, W-010, W-011, W-020, W-021, W-022, W-024, W-025
+// Proves: T-007, T-008, T-009, T-010, T-011, T-012, T-013, T-014, T-015, T-016, T-017, T-018, T-019, T-020, T-021, T-022, T-023, T-024, T-025, T-027, T-028, T-037, T-038, T-039, T-040, T-041, T-042, T-043, T-044, T-047, T-048, T-049, T-053, T-054, T-056, T-057, T-058, T-061, T-062, T-063, T-064, T-065, T-066, T-068, T-069, T-070, T-072, T-074, T-075, T-076, T-077, T-078, T-079
+#[tokio::test]
+async fn the_rules_in_the_crds_alone_refuse_what_breaks_them_by_id_and_nothing_else() -> Outcome {
+    the_crds_alone(Version::default()).await
+}
+
+// Proves: W-003, W-012, W-013, W-014, W-015, W-016, W-017, W-018, P-002, P-003, P-004, P-031
+#[tokio::test]
+async fn the_policy_alone_refuses_what_is_the_operators_by_id_and_nothing_else() -> Outcome {
+    the_policy_alone(Version::default()).await
+}
+
+// Proves: T-046, W-001, W-002, W-003, W-009, W-010, W-011, W-012, W-013, W-014, W-015, W-016, W-017, W-018, W-020, W-021, W-022, W-024, W-025
+#[tokio::test]
+async fn the_webhook_alone_names_every_broken_rule_and_says_whether_object_or_writer_is_wrong()
+-> Outcome {
+    the_webhook_alone(Version::default()).await
+}
+
+mod slow {
+    use rstest::rstest;
+    use sandgate_e2e::Outcome;
+    use sandgate_e2e::binaries::Version;
+
+    use super::{the_crds_alone, the_policy_alone, the_webhook_alone};
+
+    // Proves: W-003, W-009, W-010, W-011, W-020, W-021, W-022, W-024, W-025
+    // Proves: T-007, T-008, T-009, T-010, T-011, T-012, T-013, T-014, T-015, T-016, T-017, T-018, T-019, T-020, T-021, T-022, T-023, T-024, T-025, T-027, T-028, T-037, T-038, T-039, T-040, T-041, T-042, T-043, T-044, T-047, T-048, T-049, T-053, T-054, T-056, T-057, T-058, T-061, T-062, T-063, T-064, T-065, T-066, T-068, T-069, T-070, T-072, T-074, T-075, T-076, T-077, T-078, T-079
+    #[rstest]
+    #[case::v1_33(Version::V1_33)]
+    #[case::v1_30(Version::V1_30)]
+    #[tokio::test]
+    async fn slow_the_rules_in_the_crds_refuse_the_same_on_an_older_api_server(
+        #[case] version: Version,
+    ) -> Outcome {
+        the_crds_alone(version).await
+    }
+
+    // Proves: W-003, W-012, W-013, W-014, W-015, W-016, W-017, W-018, P-002, P-003, P-004, P-031
+    #[rstest]
+    #[case::v1_33(Version::V1_33)]
+    #[case::v1_30(Version::V1_30)]
+    #[tokio::test]
+    async fn slow_the_policy_refuses_the_same_on_an_older_api_server(
+        #[case] version: Version,
+    ) -> Outcome {
+        the_policy_alone(version).await
+    }
+
+    // Proves: T-046, W-001, W-002, W-003, W-009, W-010, W-011, W-012, W-013, W-014, W-015, W-016, W-017, W-018, W-020, W-021, W-022, W-024, W-025
+    #[rstest]
+    #[case::v1_33(Version::V1_33)]
+    #[case::v1_30(Version::V1_30)]
+    #[tokio::test]
+    async fn slow_the_webhook_refuses_the_same_for_an_older_api_server(
+        #[case] version: Version,
+    ) -> Outcome {
+        the_webhook_alone(version).await
+    }
 }

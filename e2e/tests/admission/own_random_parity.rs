@@ -13,14 +13,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::StreamExt;
 use kube::api::{DynamicObject, PostParams};
-use sandgate_e2e::installation::{self, Layers};
-use sandgate_e2e::{Cluster, Failure, Namespace, Options, Outcome, OwnCluster, manifests};
+use sandgate_e2e::binaries::Version;
+use sandgate_e2e::installation::Layers;
+use sandgate_e2e::{Failure, Namespace, Outcome, OwnCluster, manifests};
 use sandgate_shared::corpus::{Case, Who, cases};
 use sandgate_shared::render;
 use sandgate_shared::rules::Subject;
 use serde_json::Value;
 
 use crate::corpus::{Answer, DRY_RUN, Desk, answer, case, named, until};
+use crate::layers::cluster_with;
 use crate::writers::Writers;
 use pairs::{Judged, Pair, Source, called, rules};
 use shrink::smaller;
@@ -62,17 +64,8 @@ struct Tally {
 }
 
 impl Scene {
-    async fn set() -> Outcome<Self> {
-        let installation = installation::Options {
-            layers: Layers::NONE,
-            start: false,
-            ..installation::Options::default()
-        };
-        let options = Options {
-            installation,
-            ..Options::default()
-        };
-        let cluster = Box::pin(Cluster::own(options)).await?;
+    async fn set(version: Version) -> Outcome<Self> {
+        let cluster = cluster_with(Layers::NONE, version).await?;
         let namespace = cluster.namespace("random").await?;
         let writers = Writers::of(&namespace).await?;
         let cases = cases().map_err(Failure::saying)?;
@@ -313,26 +306,44 @@ fn fresh_seed() -> u64 {
     since.as_secs() * 1_000 + u64::from(since.subsec_millis())
 }
 
-// Proves: W-003, W-004
-#[tokio::test]
-async fn the_api_server_and_the_webhook_give_hundreds_of_random_writes_the_same_verdict() -> Outcome
-{
+/// Hundreds of writes, as an API server of this version and the webhook answer them.
+async fn hundreds_agree(version: Version) -> Outcome {
     let fresh = fresh_seed();
-    let scene = Box::pin(Scene::set()).await?;
+    let scene = Box::pin(Scene::set(version)).await?;
     let tally = scene.tally((0..6).chain([fresh])).await?;
     scene.must_agree(tally, fresh, 1).await
 }
 
+// Proves: W-003, W-004
+#[tokio::test]
+async fn the_api_server_and_the_webhook_give_hundreds_of_random_writes_the_same_verdict() -> Outcome
+{
+    hundreds_agree(Version::default()).await
+}
+
 mod slow {
-    use super::{Outcome, Scene, fresh_seed};
+    use rstest::rstest;
+
+    use super::{Outcome, Scene, Version, fresh_seed, hundreds_agree};
 
     // Proves: W-003, W-004
     #[tokio::test]
     async fn slow_the_api_server_and_the_webhook_give_thousands_of_random_writes_the_same_verdict()
     -> Outcome {
         let fresh = fresh_seed();
-        let scene = Box::pin(Scene::set()).await?;
+        let scene = Box::pin(Scene::set(Version::default())).await?;
         let tally = scene.tally((1_000..1_200).chain([fresh])).await?;
         scene.must_agree(tally, fresh, 20).await
+    }
+
+    // Proves: W-003, W-004
+    #[rstest]
+    #[case::v1_33(Version::V1_33)]
+    #[case::v1_30(Version::V1_30)]
+    #[tokio::test]
+    async fn slow_an_older_api_server_and_the_webhook_give_random_writes_the_same_verdict(
+        #[case] version: Version,
+    ) -> Outcome {
+        hundreds_agree(version).await
     }
 }

@@ -7,14 +7,16 @@ use std::collections::BTreeSet;
 
 use futures::StreamExt;
 use kube::api::DynamicObject;
-use sandgate_e2e::installation::{self, Layers};
-use sandgate_e2e::{Cluster, Failure, Options, Outcome, manifests};
+use sandgate_e2e::binaries::Version;
+use sandgate_e2e::installation::Layers;
+use sandgate_e2e::{Failure, Outcome, manifests};
 use sandgate_shared::corpus::{Case, Who, cases};
 use sandgate_shared::render::{self, Installation};
 use sandgate_shared::rules::{Attempt, Layer, Operation, Phase, Rulebook, Subject, table};
 use serde_json::{Value, json};
 
 use crate::corpus::{Desk, broken, named, of, until};
+use crate::layers::cluster_with;
 use crate::writers::Writers;
 
 /// Writes in flight at once.
@@ -67,19 +69,9 @@ async fn compare(desk: &Desk<'_>, book: &Rulebook, case: &Case, stored: &Dynamic
     Ok(())
 }
 
-// Proves: W-003, W-017, T-077
-#[tokio::test]
-async fn of_an_object_older_than_a_rule_the_api_server_and_the_book_let_the_same_be() -> Outcome {
-    let installation = installation::Options {
-        layers: Layers::NONE,
-        start: false,
-        ..installation::Options::default()
-    };
-    let options = Options {
-        installation,
-        ..Options::default()
-    };
-    let cluster = Box::pin(Cluster::own(options)).await?;
+/// Changes objects that were stored before there were rules, on an API server of this version.
+async fn all_agree(version: Version) -> Outcome {
+    let cluster = cluster_with(Layers::NONE, version).await?;
     let namespace = cluster.namespace("older").await?;
     let writers = Writers::of(&namespace).await?;
     let desk = Desk::new(&namespace, &writers);
@@ -117,4 +109,27 @@ async fn of_an_object_older_than_a_rule_the_api_server_and_the_book_let_the_same
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     Ok(())
+}
+
+// Proves: W-003, W-017, T-077
+#[tokio::test]
+async fn of_an_object_older_than_a_rule_the_api_server_and_the_book_let_the_same_be() -> Outcome {
+    all_agree(Version::default()).await
+}
+
+mod slow {
+    use rstest::rstest;
+    use sandgate_e2e::Outcome;
+    use sandgate_e2e::binaries::Version;
+
+    use super::all_agree;
+
+    // Proves: W-003, W-017, T-077
+    #[rstest]
+    #[case::v1_33(Version::V1_33)]
+    #[case::v1_30(Version::V1_30)]
+    #[tokio::test]
+    async fn slow_an_older_api_server_lets_the_same_be(#[case] version: Version) -> Outcome {
+        all_agree(version).await
+    }
 }

@@ -6,14 +6,16 @@ use std::collections::BTreeSet;
 use futures::StreamExt;
 use kube::Api;
 use kube::api::{DynamicObject, PostParams};
-use sandgate_e2e::installation::{self, Layers};
-use sandgate_e2e::{Cluster, Failure, Namespace, Options, Outcome};
+use sandgate_e2e::binaries::Version;
+use sandgate_e2e::installation::Layers;
+use sandgate_e2e::{Failure, Namespace, Outcome};
 use sandgate_shared::api::{ClusterSandboxClass, Connection, SandboxClaim, SandboxClass};
 use sandgate_shared::render;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use crate::generated::{Filling, Generator, nothing};
+use crate::layers::cluster_with;
 use crate::schema::{differences, leaves, with_defaults};
 
 /// Objects of each kind and filling, unless more are asked for.
@@ -125,16 +127,7 @@ async fn lost_on_the_way(kind: &Kind, made: &Made, namespace: &Namespace) -> Out
 }
 
 async fn everything_survives(seed: u64, each: u64) -> Outcome {
-    let installation = installation::Options {
-        layers: Layers::NONE,
-        start: false,
-        ..installation::Options::default()
-    };
-    let options = Options {
-        installation,
-        ..Options::default()
-    };
-    let cluster = Box::pin(Cluster::own(options)).await?;
+    let cluster = cluster_with(Layers::NONE, Version::default()).await?;
     let namespace = cluster.namespace("round-trip").await?;
     let mut wrong = Vec::new();
     for kind in kinds() {

@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 
 use futures::StreamExt;
 use kube::Client;
+use sandgate_e2e::binaries::Version;
 use sandgate_e2e::identity::EDITORS;
-use sandgate_e2e::installation::{self, Layers};
-use sandgate_e2e::{Cluster, Failure, Namespace, Options, Outcome, manifests};
+use sandgate_e2e::installation::{Layers, without_rules};
+use sandgate_e2e::{Failure, Namespace, Outcome, manifests};
 use sandgate_shared::corpus::{Case, cases};
 use sandgate_shared::names::GROUP;
 use sandgate_shared::render::{self, Installation};
@@ -18,6 +19,7 @@ use sandgate_shared::rules::{Layer, Row, Subject, table};
 use serde_json::{Value, json};
 
 use crate::corpus::{Answer, Desk, broken, named, of, until};
+use crate::layers::cluster_with;
 use crate::writers::Writers;
 
 /// Some rules of one layer and one kind, all missing in one group.
@@ -162,17 +164,6 @@ fn remove(value: &mut Value, row: &Row) -> usize {
     }
 }
 
-fn without_rules(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.remove("x-kubernetes-validations");
-            fields.values_mut().for_each(without_rules);
-        }
-        Value::Array(items) => items.iter_mut().for_each(without_rules),
-        _ => {}
-    }
-}
-
 /// Lets everybody who writes in the corpus write all of these groups.
 fn everybody_may_write(gaps: &[Gap]) -> [Value; 2] {
     let api = "rbac.authorization.k8s.io";
@@ -203,16 +194,7 @@ fn everybody_may_write(gaps: &[Gap]) -> [Value; 2] {
 }
 
 async fn every_gap_shows(gaps: Vec<Gap>) -> Outcome {
-    let installation = installation::Options {
-        layers: Layers::NONE,
-        start: false,
-        ..installation::Options::default()
-    };
-    let options = Options {
-        installation,
-        ..Options::default()
-    };
-    let cluster = Box::pin(Cluster::own(options)).await?;
+    let cluster = cluster_with(Layers::NONE, Version::default()).await?;
     let namespace = cluster.namespace("missing").await?;
     let writers = Writers::of(&namespace).await?;
     manifests::apply(&cluster.client(), &everybody_may_write(&gaps)).await?;

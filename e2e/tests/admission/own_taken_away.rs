@@ -7,6 +7,7 @@ use k8s_openapi::api::admissionregistration::v1::{
 };
 use kube::api::DeleteParams;
 use kube::{Api, Client};
+use sandgate_e2e::binaries::Version;
 use sandgate_e2e::installation::Layers;
 use sandgate_e2e::{Failure, Outcome, manifests};
 use sandgate_shared::names;
@@ -14,7 +15,7 @@ use sandgate_shared::render::{self, Installation};
 use serde_json::Value;
 
 use crate::corpus::{Answer, Desk, case, named, until};
-use crate::own_parity::layers_alone;
+use crate::layers::layers_alone;
 
 /// Whether the webhook refused for this rule.
 fn by_the_webhook(answer: &Answer, rule: &str) -> bool {
@@ -54,10 +55,9 @@ async fn delete_the_webhooks(client: &Client, names: &Installation) -> Outcome {
     Ok(())
 }
 
-// Proves: W-004
-#[tokio::test]
-async fn whichever_layer_is_taken_away_another_still_refuses_the_same_write() -> Outcome {
-    let (cluster, namespace, writers) = layers_alone(Layers::default()).await?;
+/// Takes each layer away in turn, on an API server of this version.
+async fn each_taken_away(version: Version) -> Outcome {
+    let (cluster, namespace, writers) = layers_alone(Layers::default(), version).await?;
     let desk = Desk::new(&namespace, &writers);
     let client = cluster.client();
     let names = Installation::default();
@@ -94,4 +94,27 @@ async fn whichever_layer_is_taken_away_another_still_refuses_the_same_write() ->
         until("the API server alone refuses it", ask, refuses).await?;
     }
     Ok(())
+}
+
+// Proves: W-004
+#[tokio::test]
+async fn whichever_layer_is_taken_away_another_still_refuses_the_same_write() -> Outcome {
+    each_taken_away(Version::default()).await
+}
+
+mod slow {
+    use rstest::rstest;
+    use sandgate_e2e::Outcome;
+    use sandgate_e2e::binaries::Version;
+
+    use super::each_taken_away;
+
+    // Proves: W-004
+    #[rstest]
+    #[case::v1_33(Version::V1_33)]
+    #[case::v1_30(Version::V1_30)]
+    #[tokio::test]
+    async fn slow_so_it_is_on_an_older_api_server(#[case] version: Version) -> Outcome {
+        each_taken_away(version).await
+    }
 }

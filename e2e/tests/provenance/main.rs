@@ -17,6 +17,7 @@ mod own_parts;
 mod own_repair;
 mod own_strangers;
 mod own_upgrade;
+mod own_versions;
 
 use sandgate_e2e::Options;
 use sandgate_e2e::pair::GRACE;

@@ -2,6 +2,7 @@
 
 use kube::Api;
 use kube::api::{DynamicObject, PostParams};
+use sandgate_e2e::binaries::Version;
 use sandgate_e2e::{Cluster, Outcome, OwnCluster, manifests as applied};
 use sandgate_shared::render::{Installation as Names, admission_policy};
 use sandgate_shared::trust::edits::every_edit;
@@ -27,14 +28,16 @@ async fn as_stored(cluster: &OwnCluster, manifest: &Value) -> Outcome<Option<Val
     }
 }
 
-// Proves: P-006, P-007, P-008, P-009, P-010, P-011
-#[tokio::test]
-async fn the_unedited_pair_is_trusted_and_every_edit_that_an_api_server_takes_is_not() -> Outcome {
+/// Examines the pair and every edit of it as an API server of this version stores them.
+async fn examine_all(version: Version) -> Outcome {
     let mut nothing = options();
+    nothing.control_plane.version = version;
     nothing.installation.layers.policy = false;
     nothing.installation.layers.webhook = false;
     nothing.installation.start = false;
     let cluster = Cluster::own(nothing).await?;
+    let served = cluster.client().apiserver_version().await?;
+    assert_eq!(served.minor, version.minor());
     let expected = Expected::of(&Names::default());
     let rendered = admission_policy(&Names::default());
     let [mut policy, mut binding] = [Value::Null, Value::Null];
@@ -73,4 +76,29 @@ async fn the_unedited_pair_is_trusted_and_every_edit_that_an_api_server_takes_is
     // Most edits make a policy that an API server takes; of a binding's few, some do.
     assert!(taken[0] >= 60 && taken[1] >= 2, "{taken:?}");
     Ok(())
+}
+
+// Proves: P-006, P-007, P-008, P-009, P-010, P-011
+#[tokio::test]
+async fn the_unedited_pair_is_trusted_and_every_edit_that_an_api_server_takes_is_not() -> Outcome {
+    examine_all(Version::default()).await
+}
+
+mod slow {
+    use rstest::rstest;
+    use sandgate_e2e::Outcome;
+    use sandgate_e2e::binaries::Version;
+
+    use super::examine_all;
+
+    // Proves: P-006, P-007, P-008, P-009, P-010, P-011
+    #[rstest]
+    #[case::v1_33(Version::V1_33)]
+    #[case::v1_30(Version::V1_30)]
+    #[tokio::test]
+    async fn slow_an_older_api_server_stores_the_pair_and_its_edits_as_we_expect(
+        #[case] version: Version,
+    ) -> Outcome {
+        examine_all(version).await
+    }
 }
