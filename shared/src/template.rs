@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! source ─lex─▶ tokens ─parse─▶ Template (tree) ─▶ which fields it names
+//!                                     └──run──▶ bytes, as Go writes them
 //! ```
 //!
 //! Taken are fields, `$`, `index`, `if` with `else` and `else if`, `with`, `range`, pipelines,
@@ -10,16 +11,23 @@
 //! and the number of its actions are bounded, and reading it takes time in proportion to its size.
 
 mod fields;
+mod format;
 mod lex;
 mod parse;
+mod quote;
+mod run;
+mod style;
 mod tree;
+mod value;
 
 use std::fmt;
 
 use thiserror::Error;
 
 pub use fields::Field;
+pub use run::{MOST_STEPS, RunError, RunFault};
 pub use tree::{Branch, Command, Function, Kind, Node, Operand, Pipeline, Place};
+pub use value::Data;
 
 /// The most characters a template may have: what the schema allows.
 pub const LONGEST: usize = 16_384;
@@ -31,6 +39,8 @@ pub const MOST_ACTIONS: usize = 1_000;
 /// A template that parses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Template {
+    /// For telling where in it something went wrong.
+    source: Box<str>,
     nodes: Vec<Node>,
 }
 
@@ -142,7 +152,10 @@ impl Template {
             lex::tokens(source).and_then(|tokens| parse::nodes(&tokens, source.len()))
         };
         match parsed {
-            Ok(nodes) => Ok(Self { nodes }),
+            Ok(nodes) => Ok(Self {
+                source: source.into(),
+                nodes,
+            }),
             Err((offset, fault)) => Err(TemplateError {
                 at: Position::of(source, offset),
                 fault,

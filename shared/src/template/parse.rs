@@ -155,6 +155,7 @@ impl<'t> Parser<'t> {
     }
 
     fn pipeline(&mut self) -> Result<Pipeline, Misread> {
+        let begun = self.here();
         let mut commands = vec![self.command()?];
         while self.next_if(&What::Pipe) {
             let at = self.here();
@@ -164,7 +165,10 @@ impl<'t> Parser<'t> {
             }
             commands.push(command);
         }
-        Ok(Pipeline { commands })
+        Ok(Pipeline {
+            at: begun,
+            commands,
+        })
     }
 
     fn command(&mut self) -> Result<Command, Misread> {

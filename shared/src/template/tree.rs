@@ -38,6 +38,8 @@ pub enum Kind {
 /// Commands, each given the value of the one before as its last argument. Never empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pipeline {
+    /// The byte of the template that it begins at.
+    pub at: usize,
     /// The commands from left to right.
     pub commands: Vec<Command>,
 }

@@ -1,17 +1,19 @@
-// Asks Go itself: which templates parse, and how quantities compare. Reads the texts of both lists and
-// writes them anew with Go's answers. The tests need the answers only, so they need no Go.
+// Asks Go itself: which templates parse, what they write, and how quantities compare. Reads the texts of
+// all lists and writes them anew with Go's answers. The tests need the answers only, so they need no Go.
 //
 //	cd shared/tests/oracles && go run . .
 package main
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"log"
 	"os"
 	"path/filepath"
 	"sort"
 	"text/template"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -20,6 +22,22 @@ import (
 type source struct {
 	Source string `json:"source"`
 	Parses bool   `json:"parses"`
+}
+
+// A key of the data that templates run on, with its value as a text or, where it is none, in hexadecimal.
+type entry struct {
+	Key   string  `json:"key"`
+	Text  *string `json:"text,omitempty"`
+	Bytes string  `json:"bytes,omitempty"`
+}
+
+// A template, and what Go writes for it: a text, bytes in hexadecimal where it is none, or nothing if it
+// does not run.
+type run struct {
+	Source string  `json:"source"`
+	Text   *string `json:"text,omitempty"`
+	Bytes  string  `json:"bytes,omitempty"`
+	Fails  bool    `json:"fails,omitempty"`
 }
 
 // A text, and its rank among all that are quantities; none if it is no quantity.
@@ -35,6 +53,22 @@ func main() {
 		templates[at].Parses = err == nil
 	}
 	write("templates.json", templates)
+
+	data := map[string]string{}
+	for _, one := range read[entry]("data.json") {
+		if one.Text != nil {
+			data[one.Key] = *one.Text
+		} else if value, err := hex.DecodeString(one.Bytes); err == nil {
+			data[one.Key] = string(value)
+		} else {
+			log.Fatal(err)
+		}
+	}
+	runs := read[run]("runs.json")
+	for at := range runs {
+		runs[at] = answered(runs[at].Source, data)
+	}
+	write("runs.json", runs)
 
 	quantities := read[quantity]("quantities.json")
 	var known []resource.Quantity
@@ -54,6 +88,24 @@ func main() {
 		quantities[at].Rank = &rank
 	}
 	write("quantities.json", quantities)
+}
+
+// What Go makes of a template.
+func answered(source string, data map[string]string) run {
+	answer := run{Source: source}
+	parsed, err := template.New("").Option("missingkey=error").Parse(source)
+	var out bytes.Buffer
+	if err == nil {
+		err = parsed.Execute(&out, data)
+	}
+	if written := out.String(); err != nil {
+		answer.Fails = true
+	} else if utf8.ValidString(written) {
+		answer.Text = &written
+	} else {
+		answer.Bytes = hex.EncodeToString(out.Bytes())
+	}
+	return answer
 }
 
 func read[T any](name string) (all []T) {
