@@ -9,10 +9,15 @@
 //! `trust` says whether policy and binding are in force as rendered, and since when; what that means for
 //! a claim.
 //!
+//! `template` runs the Go templates of Connections and classes; `checks` says what bound Connections place
+//! in a sandbox, or why they cannot be.
+//!
 //! `names` and `reason` hold every label, object name and reason string once; `api` holds one custom
 //! resource a file; `rules` is the one table that the CRDs, the policy and the webhook come from.
 
 pub mod api;
+pub mod checks;
+pub mod concealed;
 #[cfg(feature = "corpus")]
 pub mod corpus;
 pub mod names;

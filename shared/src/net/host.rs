@@ -105,6 +105,16 @@ impl FromStr for HostEntry {
     }
 }
 
+/// Whether entries of a Connection let a sandbox reach `page`, an https URL without user and port.
+pub fn reached<'h>(hosts: impl IntoIterator<Item = &'h str>, page: &str) -> bool {
+    let rest = page.strip_prefix("https://").unwrap_or_default();
+    let host = rest.split('/').next().unwrap_or_default().parse::<Host>();
+    host.is_ok_and(|host| {
+        let mut entries = hosts.into_iter().map(str::parse::<HostEntry>);
+        entries.any(|entry| entry.is_ok_and(|entry| entry.covers(&host)))
+    })
+}
+
 fn is_label(text: &str) -> bool {
     let inside = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     (1..=LONGEST_LABEL).contains(&text.len())

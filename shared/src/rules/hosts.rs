@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{check::Flaw, json_path};
 use crate::net::{
     domain::registrable,
-    host::{Host, HostEntry},
+    host::{HostEntry, reached},
 };
 
 const SIGN_IN: &str = "credential.browserSession.signInURL";
@@ -44,14 +44,7 @@ pub(super) fn of_nobody(spec: &Value, _stored: Option<&Value>) -> Vec<Flaw> {
 
 /// Whether a sandbox may reach the page.
 fn reaches(spec: &Value, page: &str) -> bool {
-    let rest = page.strip_prefix("https://").unwrap_or_default();
-    let host = rest.split('/').next().unwrap_or_default().parse::<Host>();
-    host.is_ok_and(|host| {
-        list(spec, "hosts").any(|(_, entry)| {
-            let entry = entry.parse::<HostEntry>();
-            entry.is_ok_and(|entry| entry.covers(&host))
-        })
-    })
+    reached(list(spec, "hosts").map(|(_, entry)| entry), page)
 }
 
 fn list<'v>(spec: &'v Value, path: &str) -> impl Iterator<Item = (usize, &'v str)> {
