@@ -10,7 +10,7 @@ use kube::api::{
     Api, ApiResource, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions,
 };
 use kube::client::ClientBuilder;
-use kube::core::DynamicObject;
+use kube::core::{DynamicObject, PartialObjectMeta};
 use kube::{Client, Config};
 use sandgate_shared::names;
 use serde_json::Value;
@@ -83,6 +83,11 @@ impl ApiServer {
             }
             None => Api::all_with(self.client.clone(), &kind.resource()),
         }
+    }
+
+    /// The metadata of all objects of a kind, for a watch.
+    pub fn metadata(&self, kind: Kind) -> Api<PartialObjectMeta<DynamicObject>> {
+        Api::all_with(self.client.clone(), &kind.resource())
     }
 
     /// Objects everywhere of a kind, as `resource` has it.

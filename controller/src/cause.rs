@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
+use kube::core::Status;
 use kube::runtime::watcher;
 
 /// Displays an error and its sources, joined by colons; a source whose text the line already holds
@@ -62,19 +63,25 @@ fn closing(rest: &str, mark: char) -> usize {
     rest.len()
 }
 
-/// Why a watch broke, in the API server's own words where there are any.
-pub fn of_watch(error: &watcher::Error) -> String {
+/// What the API server answered where a watch broke, if it answered.
+pub fn answer_of_watch(error: &watcher::Error) -> Option<&Status> {
     match error {
         watcher::Error::InitialListFailed(kube::Error::Api(status))
         | watcher::Error::WatchStartFailed(kube::Error::Api(status))
         | watcher::Error::WatchFailed(kube::Error::Api(status))
-        | watcher::Error::WatchError(status) => {
-            format!(
-                "the API server answered {} {}: {}",
-                status.code, status.reason, status.message
-            )
-        }
-        other => Chain(other).to_string(),
+        | watcher::Error::WatchError(status) => Some(status),
+        _ => None,
+    }
+}
+
+/// Why a watch broke, in the API server's own words where there are any.
+pub fn of_watch(error: &watcher::Error) -> String {
+    match answer_of_watch(error) {
+        Some(status) => format!(
+            "the API server answered {} {}: {}",
+            status.code, status.reason, status.message
+        ),
+        None => Chain(error).to_string(),
     }
 }
 

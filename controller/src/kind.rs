@@ -27,6 +27,12 @@ pub enum Kind {
     NetworkPolicy,
     /// What claims live in.
     Namespace,
+    /// What a sandbox may reach and is signed in with.
+    Connection,
+    /// What a namespace's storage is said by.
+    Workspace,
+    /// What holds a workspace's content.
+    PersistentVolumeClaim,
     /// Who leads.
     Lease,
     /// CAs and leaf.
@@ -67,6 +73,9 @@ impl Kind {
             Self::Service => "Service",
             Self::NetworkPolicy => "NetworkPolicy",
             Self::Namespace => "Namespace",
+            Self::Connection => "Connection",
+            Self::Workspace => "Workspace",
+            Self::PersistentVolumeClaim => "PersistentVolumeClaim",
             Self::Lease => "Lease",
             Self::Secret => "Secret",
             Self::SelfSubjectReview => "SelfSubjectReview",
@@ -95,6 +104,9 @@ impl Kind {
             Self::Service => ("", "v1", "services"),
             Self::NetworkPolicy => ("networking.k8s.io", "v1", "networkpolicies"),
             Self::Namespace => ("", "v1", "namespaces"),
+            Self::Connection => (names::GROUP, names::VERSION, "connections"),
+            Self::Workspace => (names::GROUP, names::VERSION, "workspaces"),
+            Self::PersistentVolumeClaim => ("", "v1", "persistentvolumeclaims"),
             Self::Lease => ("coordination.k8s.io", "v1", "leases"),
             Self::Secret => ("", "v1", "secrets"),
             Self::SelfSubjectReview => ("authentication.k8s.io", "v1", "selfsubjectreviews"),

@@ -13,9 +13,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use futures::{StreamExt as _, pin_mut};
+use futures::{Stream, StreamExt as _, TryStreamExt as _, pin_mut};
+use kube::core::{DynamicObject, ObjectMeta, PartialObjectMeta};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -93,57 +95,121 @@ pub fn follow_all(
 }
 
 async fn follow(source: Source, watches: Arc<Watches>, api: ApiServer, metrics: Metrics) {
-    let Watches {
-        index,
-        queue,
-        synced,
-    } = &*watches;
     let config = watcher::Config {
         label_selector: source.label_selector(),
-        field_selector: source.field_selector(),
         ..watcher::Config::default()
     };
-    let events = watcher(api.objects(source.kind(), None), config).default_backoff();
-    pin_mut!(events);
-    while let Some(event) = events.next().await {
-        let concerned = match event {
-            Ok(Event::Init) => {
-                index.begin_listing(source);
-                continue;
+    let intake = Intake {
+        source,
+        watches,
+        metrics,
+    };
+    if source.metadata_only() {
+        let events = watcher(api.metadata(source.kind()), config);
+        intake.all(events.map_ok(metadata_alone)).await;
+    } else {
+        let events = watcher(api.objects(source.kind(), None), config);
+        intake.all(events).await;
+    }
+}
+
+/// Where the events of one watch go.
+struct Intake {
+    source: Source,
+    watches: Arc<Watches>,
+    metrics: Metrics,
+}
+
+impl Intake {
+    async fn all(self, events: impl Stream<Item = watcher::Result<Event<DynamicObject>>> + Send) {
+        let events = events.default_backoff();
+        pin_mut!(events);
+        while let Some(event) = events.next().await {
+            let concerned = match event {
+                Ok(event) => self.event(event),
+                Err(error) => self.broke(&error),
+            };
+            let queue = &self.watches.queue;
+            for subject in concerned {
+                queue.push(subject);
             }
-            Ok(Event::InitApply(object) | Event::Apply(object)) => {
-                index.observe(source, object).unwrap_or_else(|error| {
-                    metrics.undecodable(source.kind());
+            self.metrics.queued(queue.len());
+            if self.source == Source::Claims {
+                self.metrics.claims(self.watches.index.claim_count());
+            }
+        }
+    }
+
+    /// Takes in what a watch delivered; what it concerns.
+    fn event(&self, event: Event<DynamicObject>) -> BTreeSet<Subject> {
+        let index = &self.watches.index;
+        match event {
+            Event::Init => {
+                index.begin_listing(self.source);
+                BTreeSet::new()
+            }
+            Event::InitApply(object) | Event::Apply(object) => {
+                index.observe(self.source, object).unwrap_or_else(|error| {
+                    self.metrics.undecodable(self.source.kind());
                     tracing::warn!(
-                        kind = source.kind().as_str(),
+                        kind = self.source.kind().as_str(),
                         error = %Chain(&error),
                         "an object was passed over"
                     );
                     BTreeSet::new()
                 })
             }
-            Ok(Event::Delete(object)) => index.forget(source, &object),
-            Ok(Event::InitDone) => {
-                let concerned = index.end_listing(source);
-                synced.mark(source);
-                concerned
-            }
-            Err(error) => {
-                metrics.watch_failed(source.kind());
-                tracing::info!(
-                    kind = source.kind().as_str(),
-                    error = cause::of_watch(&error),
-                    "a watch broke and is started again"
-                );
-                continue;
-            }
-        };
-        for subject in concerned {
-            queue.push(subject);
-        }
-        metrics.queued(queue.len());
-        if source == Source::Claims {
-            metrics.claims(index.claim_count());
+            Event::Delete(object) => index.forget(self.source, &object),
+            Event::InitDone => self.listed(),
         }
     }
+
+    fn listed(&self) -> BTreeSet<Subject> {
+        let concerned = self.watches.index.end_listing(self.source);
+        self.watches.synced.mark(self.source);
+        concerned
+    }
+
+    /// Takes in that a watch broke; what that concerns. It is started again by itself. While it is
+    /// refused, what it would show counts as not listed, and readiness says so; except that of a kind
+    /// which is not served there is nothing to be listed.
+    fn broke(&self, error: &watcher::Error) -> BTreeSet<Subject> {
+        let kind = self.source.kind();
+        let unserved = cause::answer_of_watch(error).is_some_and(|status| status.code == 404);
+        if unserved && self.source.may_be_unserved() {
+            tracing::debug!(kind = kind.as_str(), "the kind is not served");
+            self.watches.index.begin_listing(self.source);
+            return self.listed();
+        }
+        self.metrics.watch_failed(kind);
+        tracing::info!(
+            kind = kind.as_str(),
+            error = cause::of_watch(error),
+            "a watch broke and is started again"
+        );
+        BTreeSet::new()
+    }
 }
+
+/// The same object without all that is not its metadata, and without annotations.
+fn metadata_alone(event: Event<PartialObjectMeta<DynamicObject>>) -> Event<DynamicObject> {
+    let bare = |object: PartialObjectMeta<DynamicObject>| DynamicObject {
+        types: object.types,
+        metadata: ObjectMeta {
+            annotations: None,
+            managed_fields: None,
+            ..object.metadata
+        },
+        data: Value::Null,
+    };
+    match event {
+        Event::Init => Event::Init,
+        Event::InitApply(object) => Event::InitApply(bare(object)),
+        Event::InitDone => Event::InitDone,
+        Event::Apply(object) => Event::Apply(bare(object)),
+        Event::Delete(object) => Event::Delete(bare(object)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

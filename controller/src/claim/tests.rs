@@ -88,11 +88,6 @@ impl World {
     fn list_only(&self, source: Source) {
         self.watches.index.begin_listing(source);
         for object in self.server.all(source.kind()) {
-            let baseline = object["metadata"]["name"] == names::BASELINE_POLICY;
-            if source.field_selector().is_some() != baseline && source.kind() == Kind::NetworkPolicy
-            {
-                continue;
-            }
             let object: DynamicObject = serde_json::from_value(object).unwrap();
             self.watches.index.observe(source, object).unwrap();
         }

@@ -19,10 +19,15 @@ pub enum Source {
     Namespaces,
     /// All Services: `allowedServices` may name any. Selector and ports are kept.
     Services,
-    /// Claims' own policies.
-    Policies,
-    /// The baseline policies, by their name: a label could be edited away (O-037).
-    Baselines,
+    /// All network policies. The baselines and claims' own are known by their names: a label could be
+    /// edited away (O-037).
+    NetworkPolicies,
+    /// All Connections.
+    Connections,
+    /// All workspaces; a cluster may serve none.
+    Workspaces,
+    /// Volume claims; only whether they stand or are being deleted is kept.
+    ContentClaims,
     /// Claims' Deployments.
     Deployments,
     /// `ReplicaSets` of claims' Deployments.
@@ -33,15 +38,17 @@ pub enum Source {
 
 impl Source {
     /// Every source.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Claims,
         Self::Classes,
         Self::ClusterClasses,
         Self::Runtimes,
         Self::Namespaces,
         Self::Services,
-        Self::Policies,
-        Self::Baselines,
+        Self::NetworkPolicies,
+        Self::Connections,
+        Self::Workspaces,
+        Self::ContentClaims,
         Self::Deployments,
         Self::ReplicaSets,
         Self::Pods,
@@ -56,7 +63,10 @@ impl Source {
             Self::Runtimes => Kind::AgentRuntime,
             Self::Namespaces => Kind::Namespace,
             Self::Services => Kind::Service,
-            Self::Policies | Self::Baselines => Kind::NetworkPolicy,
+            Self::NetworkPolicies => Kind::NetworkPolicy,
+            Self::Connections => Kind::Connection,
+            Self::Workspaces => Kind::Workspace,
+            Self::ContentClaims => Kind::PersistentVolumeClaim,
             Self::Deployments => Kind::Deployment,
             Self::ReplicaSets => Kind::ReplicaSet,
             Self::Pods => Kind::Pod,
@@ -66,7 +76,7 @@ impl Source {
     /// Restricts the watch to objects with a label: those that belong to some claim.
     pub fn label_selector(self) -> Option<String> {
         match self {
-            Self::Policies | Self::Deployments | Self::ReplicaSets | Self::Pods => {
+            Self::Deployments | Self::ReplicaSets | Self::Pods => {
                 Some(names::LABEL_CLAIM_UID.to_owned())
             }
             Self::Claims
@@ -75,12 +85,22 @@ impl Source {
             | Self::Runtimes
             | Self::Namespaces
             | Self::Services
-            | Self::Baselines => None,
+            | Self::NetworkPolicies
+            | Self::Connections
+            | Self::Workspaces
+            | Self::ContentClaims => None,
         }
     }
 
-    /// Restricts the watch to objects of one name.
-    pub fn field_selector(self) -> Option<String> {
-        (self == Self::Baselines).then(|| format!("metadata.name={}", names::BASELINE_POLICY))
+    /// Whether only the metadata of the objects is asked for, and of that no annotation is taken in:
+    /// what `kubectl apply` leaves there is the whole object.
+    pub fn metadata_only(self) -> bool {
+        self == Self::ContentClaims
+    }
+
+    /// Whether the API server may not serve the kind at all, which is then the same as that there are
+    /// none. A kind that we install ourselves, or that no claim can do without, is awaited instead.
+    pub fn may_be_unserved(self) -> bool {
+        self == Self::Workspaces
     }
 }

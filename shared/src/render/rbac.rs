@@ -65,6 +65,12 @@ fn cluster_rules(configuration: &str) -> Value {
             &["get", "list", "watch"],
         ),
         rule(
+            &[names::GROUP],
+            &["connections", "workspaces"],
+            &["list", "watch"],
+        ),
+        rule(&[""], &["persistentvolumeclaims"], &["list", "watch"]),
+        rule(
             &["apps"],
             &["deployments"],
             &["get", "list", "watch", "create", "update", "delete"]

@@ -15,7 +15,7 @@ async fn world(goes: fn(&World)) -> World {
     world.list();
     goes(&world);
     world.server.take(Kind::NetworkPolicy, "ns", "a-sandbox");
-    world.list_only(Source::Policies);
+    world.list_only(Source::NetworkPolicies);
     world.server.log();
     world
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sandgate_shared::api::outside::AgentRuntimeSpec;
-use sandgate_shared::api::{ClassKind, SandboxClaim, SandboxClassSpec};
+use sandgate_shared::api::outside::{AgentRuntimeSpec, WorkspaceSpec};
+use sandgate_shared::api::{ClassKind, ConnectionSpec, SandboxClaim, SandboxClassSpec};
 use sandgate_shared::names;
 
 use crate::claim::observed::{
@@ -59,6 +59,10 @@ pub(super) struct State {
     services: Objects,
     policies: Objects,
     baselines: Objects,
+    connections: Table<ConnectionSpec, ()>,
+    workspaces: Table<WorkspaceSpec, ()>,
+    /// Volume claims; whether they are being deleted.
+    content_claims: Table<bool, ()>,
     deployments: Objects,
     replica_sets: Table<Labelled<ObservedReplicaSet>, OfClaim>,
     pods: Table<Labelled<ObservedPod>, OfClaim>,
@@ -82,6 +86,9 @@ impl Default for State {
             services: Table::new(alone),
             policies: Table::new(alone),
             baselines: Table::new(alone),
+            connections: Table::new(alone),
+            workspaces: Table::new(alone),
+            content_claims: Table::new(alone),
             deployments: Table::new(alone),
             replica_sets: Table::new(of_claim),
             pods: Table::new(of_claim),

@@ -219,7 +219,35 @@ fn the_echo_of_our_own_write_concerns_nobody() {
             .policy
             .is_some()
     );
-    assert!(index.observe(Source::Policies, made).unwrap().is_empty());
+    assert!(
+        index
+            .observe(Source::NetworkPolicies, made)
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn a_policy_is_the_claims_by_its_name_whatever_labels_it_lost_and_others_concern_nobody() {
+    let index = index();
+    let mut bare = labelled("NetworkPolicy", "a-sandbox", 3);
+    bare["metadata"]["labels"] = json!({});
+    assert_eq!(
+        index
+            .observe(Source::NetworkPolicies, object(bare))
+            .unwrap(),
+        a()
+    );
+    let policy = || index.observed(&Key::new("ns", "a")).unwrap().policy;
+    assert!(policy().is_some());
+    let theirs = object(labelled("NetworkPolicy", "theirs", 4));
+    assert_eq!(
+        index.observe(Source::NetworkPolicies, theirs).unwrap(),
+        BTreeSet::new()
+    );
+    index.begin_listing(Source::NetworkPolicies);
+    assert_eq!(index.end_listing(Source::NetworkPolicies), a());
+    assert_eq!(policy(), None);
 }
 
 /// The baseline policy of the namespace of claim `a`.
@@ -240,14 +268,16 @@ fn a_baseline_is_looked_at_when_it_changes_or_goes_while_a_claim_is_there() {
     let index = index();
     let stands = object(baseline("ns", 3));
     assert_eq!(
-        index.observe(Source::Baselines, stands.clone()).unwrap(),
+        index
+            .observe(Source::NetworkPolicies, stands.clone())
+            .unwrap(),
         guard()
     );
-    assert_eq!(index.forget(Source::Baselines, &stands), guard());
+    assert_eq!(index.forget(Source::NetworkPolicies, &stands), guard());
     let elsewhere = object(baseline("elsewhere", 4));
     assert!(
         index
-            .observe(Source::Baselines, elsewhere)
+            .observe(Source::NetworkPolicies, elsewhere)
             .unwrap()
             .is_empty()
     );
@@ -261,14 +291,21 @@ fn a_baseline_is_looked_at_while_a_pod_is_there_that_its_claim_left_behind() {
     index.forget(Source::Claims, &object(claim("a", 3)));
     let stands = object(baseline("ns", 4));
     assert_eq!(
-        index.observe(Source::Baselines, stands.clone()).unwrap(),
+        index
+            .observe(Source::NetworkPolicies, stands.clone())
+            .unwrap(),
         guard()
     );
-    assert_eq!(index.forget(Source::Baselines, &stands), guard());
+    assert_eq!(index.forget(Source::NetworkPolicies, &stands), guard());
     assert_eq!(index.subjects(), guard());
     index.forget(Source::Pods, &object(pod(6, true)));
     let stands = object(baseline("ns", 7));
-    assert!(index.observe(Source::Baselines, stands).unwrap().is_empty());
+    assert!(
+        index
+            .observe(Source::NetworkPolicies, stands)
+            .unwrap()
+            .is_empty()
+    );
     assert_eq!(index.subjects(), BTreeSet::new());
 }
 
@@ -282,10 +319,10 @@ fn who_begins_looks_at_every_claim_and_at_the_baselines_that_stand_or_are_needed
         "not built yet, for all that is known"
     );
     index
-        .observe(Source::Baselines, object(baseline("ns", 3)))
+        .observe(Source::NetworkPolicies, object(baseline("ns", 3)))
         .unwrap();
     assert_eq!(index.subjects(), &guard() | &a());
-    index.forget(Source::Baselines, &object(baseline("ns", 4)));
+    index.forget(Source::NetworkPolicies, &object(baseline("ns", 4)));
     index.observe(Source::Pods, object(pod(5, true))).unwrap();
     assert_eq!(index.subjects(), &guard() | &a());
 }

@@ -13,7 +13,7 @@ impl State {
     pub(super) fn concerned(&self, source: Source, key: &Key) -> BTreeSet<Subject> {
         let claims = match source {
             // Not the claims: what shuts their pods is needed also by those that claims leave behind.
-            Source::Baselines => {
+            Source::NetworkPolicies if key.name == names::BASELINE_POLICY => {
                 let needed = self.guarded(&key.namespace);
                 let subject = needed.map(|_| Subject::Baseline(key.namespace.clone()));
                 return subject.into_iter().collect();
@@ -28,7 +28,9 @@ impl State {
                 claims.extend(self.named_by(key));
                 claims
             }
-            Source::Policies | Source::Deployments => self.named_by(key),
+            Source::NetworkPolicies | Source::Deployments => self.named_by(key),
+            // No decision about a claim reads these.
+            Source::Connections | Source::Workspaces | Source::ContentClaims => BTreeSet::new(),
             Source::ReplicaSets => {
                 let labelled = self.replica_sets.get(key);
                 labelled

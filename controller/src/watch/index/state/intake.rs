@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::{Pod, Service};
 use kube::core::DynamicObject;
-use sandgate_shared::api::outside::AgentRuntime;
-use sandgate_shared::api::{ClusterSandboxClass, SandboxClaim, SandboxClass};
+use sandgate_shared::api::outside::{AgentRuntime, Workspace};
+use sandgate_shared::api::{ClusterSandboxClass, Connection, SandboxClaim, SandboxClass};
 use sandgate_shared::names;
 
 use super::concerned::{claim_name, subjects};
@@ -48,8 +48,22 @@ impl State {
                 takes(&mut self.namespaces, key, version, going)
             }
             Source::Services => return self.observe_service(key, version, object),
-            Source::Policies => takes_object(&mut self.policies, key, version, &object)?,
-            Source::Baselines => takes_object(&mut self.baselines, key, version, &object)?,
+            Source::NetworkPolicies => match self.policies_like(key) {
+                Some(policies) => takes_object(policies, key, version, &object)?,
+                None => false,
+            },
+            Source::Connections => {
+                let connection: Connection = read(key, object)?;
+                takes(&mut self.connections, key, version, connection.spec)
+            }
+            Source::Workspaces => {
+                let workspace: Workspace = read(key, object)?;
+                takes(&mut self.workspaces, key, version, workspace.spec)
+            }
+            Source::ContentClaims => {
+                let going = object.metadata.deletion_timestamp.is_some();
+                takes(&mut self.content_claims, key, version, going)
+            }
             Source::Deployments => takes_object(&mut self.deployments, key, version, &object)?,
             Source::ReplicaSets => {
                 let claim_uid = claim_uid(&object);
@@ -79,6 +93,16 @@ impl State {
         } else {
             BTreeSet::new()
         })
+    }
+
+    /// Where a policy of this name is kept, if it is one: the baselines, and what bears the name of a
+    /// claim's.
+    fn policies_like(&mut self, key: &Key) -> Option<&mut Objects> {
+        if key.name == names::BASELINE_POLICY {
+            Some(&mut self.baselines)
+        } else {
+            claim_name(key).map(|_| &mut self.policies)
+        }
     }
 
     /// Any Service can be one that a class allows, and one that bears the name of a claim's.
@@ -118,8 +142,13 @@ impl State {
                 let target = self.targets.remove(key, version).is_some();
                 self.services.remove(key, version).is_some() || target
             }
-            Source::Policies => self.policies.remove(key, version).is_some(),
-            Source::Baselines => self.baselines.remove(key, version).is_some(),
+            Source::NetworkPolicies => {
+                let policies = self.policies_like(key);
+                policies.is_some_and(|policies| policies.remove(key, version).is_some())
+            }
+            Source::Connections => self.connections.remove(key, version).is_some(),
+            Source::Workspaces => self.workspaces.remove(key, version).is_some(),
+            Source::ContentClaims => self.content_claims.remove(key, version).is_some(),
             Source::Deployments => self.deployments.remove(key, version).is_some(),
             Source::ReplicaSets => self.replica_sets.remove(key, version).is_some(),
             Source::Pods => self.pods.remove(key, version).is_some(),
@@ -139,8 +168,13 @@ impl State {
                 self.targets.begin_listing();
                 self.services.begin_listing();
             }
-            Source::Policies => self.policies.begin_listing(),
-            Source::Baselines => self.baselines.begin_listing(),
+            Source::NetworkPolicies => {
+                self.baselines.begin_listing();
+                self.policies.begin_listing();
+            }
+            Source::Connections => self.connections.begin_listing(),
+            Source::Workspaces => self.workspaces.begin_listing(),
+            Source::ContentClaims => self.content_claims.begin_listing(),
             Source::Deployments => self.deployments.begin_listing(),
             Source::ReplicaSets => self.replica_sets.begin_listing(),
             Source::Pods => self.pods.begin_listing(),
@@ -160,8 +194,14 @@ impl State {
                 gone.extend(self.services.end_listing());
                 gone
             }
-            Source::Policies => self.policies.end_listing(),
-            Source::Baselines => self.baselines.end_listing(),
+            Source::NetworkPolicies => {
+                let mut gone = self.baselines.end_listing();
+                gone.extend(self.policies.end_listing());
+                gone
+            }
+            Source::Connections => self.connections.end_listing(),
+            Source::Workspaces => self.workspaces.end_listing(),
+            Source::ContentClaims => self.content_claims.end_listing(),
             Source::Deployments => self.deployments.end_listing(),
             Source::ReplicaSets => self.replica_sets.end_listing(),
             Source::Pods => self.pods.end_listing(),

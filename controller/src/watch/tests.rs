@@ -1,0 +1,56 @@
+//! What follows when a watch cannot be had, and what is kept of metadata.
+
+use kube::core::Status;
+use prometheus_client::registry::Registry;
+use rstest::rstest;
+use serde_json::json;
+
+use super::*;
+
+fn intake(source: Source) -> Intake {
+    Intake {
+        source,
+        watches: Arc::default(),
+        metrics: Metrics::register(&mut Registry::default()),
+    }
+}
+
+fn refusal(code: u16) -> watcher::Error {
+    let status: Status =
+        serde_json::from_value(json!({"code": code, "status": "Failure"})).unwrap();
+    watcher::Error::InitialListFailed(kube::Error::Api(Box::new(status)))
+}
+
+#[rstest]
+#[case::not_served(Source::Workspaces, 404, true)]
+#[case::forbidden(Source::Workspaces, 403, false)]
+#[case::down(Source::Workspaces, 503, false)]
+#[case::not_served_but_ours(Source::Claims, 404, false)]
+#[case::not_served_but_needed(Source::Runtimes, 404, false)]
+fn of_a_kind_that_need_not_be_served_there_are_none(
+    #[case] source: Source,
+    #[case] code: u16,
+    #[case] listed: bool,
+) {
+    let intake = intake(source);
+    assert_eq!(intake.broke(&refusal(code)), BTreeSet::new());
+    assert_eq!(!intake.watches.synced.missing().contains(&source), listed);
+}
+
+#[test]
+fn of_metadata_no_annotation_is_taken_in() {
+    let object = json!({
+        "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata",
+        "metadata": {"name": "a", "namespace": "ns", "uid": "u", "resourceVersion": "7",
+            "labels": {"kept": "yes"}, "annotations": {"last-applied": "s3cret"},
+            "managedFields": [{"manager": "kubectl"}]},
+    });
+    let object = serde_json::from_value(object).unwrap();
+    let Event::Apply(bare) = metadata_alone(Event::Apply(object)) else {
+        panic!("an event became another");
+    };
+    let left = serde_json::to_value(&bare.metadata).unwrap();
+    let expected = json!({"name": "a", "namespace": "ns", "uid": "u", "resourceVersion": "7",
+        "labels": {"kept": "yes"}});
+    assert_eq!(left, expected);
+}
