@@ -192,7 +192,7 @@ async fn the_rules_in_the_crds_alone_refuse_what_breaks_them_by_id_and_nothing_e
 // Proves: W-003, W-012, W-013, W-014, W-015, W-016, W-017, W-018, P-002, P-003, P-004, P-031
 #[tokio::test]
 async fn the_policy_alone_refuses_what_is_the_operators_by_id_and_nothing_else() -> Outcome {
-    the_policy_alone(Version::default()).await
+    Box::pin(the_policy_alone(Version::default())).await
 }
 
 // Proves: T-046, W-001, W-002, W-003, W-009, W-010, W-011, W-012, W-013, W-014, W-015, W-016, W-017, W-018, W-020, W-021, W-022, W-024, W-025
@@ -229,7 +229,7 @@ mod slow {
     async fn slow_the_policy_refuses_the_same_on_an_older_api_server(
         #[case] version: Version,
     ) -> Outcome {
-        the_policy_alone(version).await
+        Box::pin(the_policy_alone(version)).await
     }
 
     // Proves: T-046, W-001, W-002, W-003, W-009, W-010, W-011, W-012, W-013, W-014, W-015, W-016, W-017, W-018, W-020, W-021, W-022, W-024, W-025

@@ -99,7 +99,7 @@ async fn each_taken_away(version: Version) -> Outcome {
 // Proves: W-004
 #[tokio::test]
 async fn whichever_layer_is_taken_away_another_still_refuses_the_same_write() -> Outcome {
-    each_taken_away(Version::default()).await
+    Box::pin(each_taken_away(Version::default())).await
 }
 
 mod slow {
@@ -115,6 +115,6 @@ mod slow {
     #[case::v1_30(Version::V1_30)]
     #[tokio::test]
     async fn slow_so_it_is_on_an_older_api_server(#[case] version: Version) -> Outcome {
-        each_taken_away(version).await
+        Box::pin(each_taken_away(version)).await
     }
 }
