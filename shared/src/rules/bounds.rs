@@ -5,19 +5,19 @@
 //! a person is told everything at once. A value of the wrong *type* is left to the API server's own
 //! error, since no rule can be read on it.
 
-use std::collections::HashMap;
+mod schema;
+
 use std::fmt;
 
-use regex::Regex;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use self::schema::{List, Object, Text, Unique};
+pub(super) use self::schema::{Schema, Shape};
 use super::verdict::Violation;
-use crate::api::pattern;
 
-/// The schema of one kind with its patterns compiled.
+/// The schema of one kind.
 pub(super) struct Bounds {
-    schema: Value,
-    patterns: HashMap<String, Regex>,
+    schema: Schema,
 }
 
 /// What a walk found.
@@ -69,269 +69,179 @@ impl Bounds {
     ///
     /// # Errors
     /// A pattern that is no regular expression.
-    pub(super) fn new(schema: Value) -> Result<Self, regex::Error> {
-        let mut patterns = HashMap::new();
-        collect_patterns(&schema, &mut patterns)?;
-        Ok(Self { schema, patterns })
+    pub(super) fn new(schema: &Value) -> Result<Self, regex::Error> {
+        Ok(Self {
+            schema: Schema::read(schema)?,
+        })
     }
 
     /// The schema, for defaulting.
-    pub(super) fn schema(&self) -> &Value {
+    pub(super) fn schema(&self) -> &Schema {
         &self.schema
     }
 
     /// Checks `value`. What did not change since `old` is let through, as Kubernetes ratchets.
     pub(super) fn check(&self, value: &Value, old: Option<&Value>, path: &str) -> Findings {
         let mut findings = Findings::default();
-        self.walk(&self.schema, value, old, &Place::Root(path), &mut findings);
+        check(&self.schema, value, old, &Place::Root(path), &mut findings);
         findings
     }
+}
 
-    fn walk(
-        &self,
-        schema: &Value,
-        value: &Value,
-        old: Option<&Value>,
-        path: &Place<'_>,
-        out: &mut Findings,
-    ) {
-        if old == Some(value) {
-            return;
-        }
-        if schema.get("x-kubernetes-int-or-string").is_some() {
-            match value {
-                Value::String(text) => self.check_text(schema, text, path, out),
-                Value::Number(number) if number.is_i64() => {}
-                _ => out.mistyped = true,
-            }
-            return;
-        }
-        match (schema.get("type").and_then(Value::as_str), value) {
-            (Some("object"), Value::Object(fields)) => {
-                self.check_object(schema, fields, old, path, out);
-            }
-            (Some("array"), Value::Array(items)) => self.check_list(schema, items, old, path, out),
-            (Some("string"), Value::String(text)) => self.check_text(schema, text, path, out),
-            (Some("integer"), Value::Number(number)) if number.is_i64() => {
-                check_range(schema, number.as_i64().unwrap_or_default(), path, out);
-            }
-            (Some("number"), Value::Number(_)) | (Some("boolean"), Value::Bool(_)) | (None, _) => {}
-            _ => out.mistyped = true,
-        }
+fn check(
+    schema: &Schema,
+    value: &Value,
+    old: Option<&Value>,
+    path: &Place<'_>,
+    out: &mut Findings,
+) {
+    if old == Some(value) {
+        return;
     }
-
-    fn check_object(
-        &self,
-        schema: &Value,
-        fields: &serde_json::Map<String, Value>,
-        old: Option<&Value>,
-        path: &Place<'_>,
-        out: &mut Findings,
-    ) {
-        let present = |name: &str| fields.get(name).filter(|value| !value.is_null());
-        for name in schema
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            if let Some(name) = name.as_str().filter(|name| present(name).is_none()) {
-                let field = Place::Field(path, name);
-                out.report(
-                    &field,
-                    "schema-required",
-                    "FieldValueRequired",
-                    "must be set".into(),
-                );
-            }
+    match (&schema.shape, value) {
+        (Shape::Object(bounds), Value::Object(fields)) => {
+            check_object(bounds, fields, old, path, out);
         }
-        if let Some(most) =
-            limit(schema, "maxProperties").filter(|most| fields.len() as u64 > *most)
-        {
-            out.oversized = true;
-            let message = format!("may not have more than {most} entries");
-            out.report(path, "schema-max-properties", "FieldValueTooMany", message);
-            return;
+        (Shape::List(bounds), Value::Array(items)) => check_list(bounds, items, old, path, out),
+        (Shape::Text(bounds) | Shape::IntegerOrText(bounds), Value::String(text)) => {
+            check_text(bounds, text, path, out);
         }
-        let properties = schema.get("properties").and_then(Value::as_object);
-        for (name, child) in properties.into_iter().flatten() {
-            if let Some(value) = present(name) {
-                let old = old.and_then(|old| old.get(name));
-                self.walk(child, value, old, &Place::Field(path, name), out);
-            }
-        }
-        if let Some(child) = schema
-            .get("additionalProperties")
-            .filter(|child| child.is_object())
-        {
-            for (name, value) in fields {
-                let old = old.and_then(|old| old.get(name));
-                self.walk(child, value, old, &Place::Entry(path, name), out);
-            }
-        }
-    }
-
-    fn check_list(
-        &self,
-        schema: &Value,
-        items: &[Value],
-        old: Option<&Value>,
-        path: &Place<'_>,
-        out: &mut Findings,
-    ) {
-        let count = items.len() as u64;
-        if let Some(most) = limit(schema, "maxItems").filter(|most| count > *most) {
-            out.oversized = true;
-            let message = format!("has {count} items, may have at most {most}");
-            out.report(path, "schema-max-items", "FieldValueTooMany", message);
-            return;
-        }
-        if let Some(least) = limit(schema, "minItems").filter(|least| count < *least) {
-            let message = format!("has {count} items, needs at least {least}");
-            out.report(path, "schema-min-items", "FieldValueInvalid", message);
-        }
-        let keys = list_keys(schema);
-        let Some(child) = schema.get("items") else {
-            return;
-        };
-        for (index, item) in items.iter().enumerate() {
-            let here = Place::Item(path, index);
-            let same = |other: &&Value| identity(other, &keys) == identity(item, &keys);
-            if !keys.is_empty() && items.iter().take(index).any(|earlier| same(&earlier)) {
-                let message = "is there twice; remove one".to_owned();
-                out.report(&here, "schema-duplicate", "FieldValueDuplicate", message);
-            }
-            let old = old
-                .filter(|_| is_map_list(schema))
-                .and_then(Value::as_array)
-                .and_then(|old| old.iter().find(same));
-            self.walk(child, item, old, &here, out);
-        }
-    }
-
-    fn check_text(&self, schema: &Value, text: &str, path: &Place<'_>, out: &mut Findings) {
-        if let Some(allowed) = schema.get("enum").and_then(Value::as_array) {
-            if !allowed.iter().any(|value| value.as_str() == Some(text)) {
-                let names: Vec<_> = allowed.iter().filter_map(Value::as_str).collect();
-                let message = format!("must be one of {}", names.join(", "));
-                out.report(path, "schema-enum", "FieldValueNotSupported", message);
-            }
-            return;
-        }
-        let length = text.chars().count() as u64;
-        if let Some(most) = limit(schema, "maxLength").filter(|most| length > *most) {
-            out.oversized = true;
-            let message = format!("has {length} characters, may have at most {most}");
-            out.report(path, "schema-max-length", "FieldValueTooLong", message);
-            return;
-        }
-        if let Some(least) = limit(schema, "minLength").filter(|least| length < *least) {
-            let message = format!("has {length} characters, needs at least {least}");
-            out.report(path, "schema-min-length", "FieldValueInvalid", message);
-            return;
-        }
-        let pattern = schema.get("pattern").and_then(Value::as_str);
-        if let Some(pattern) = pattern
-            && self
-                .patterns
-                .get(pattern)
-                .is_some_and(|regex| !regex.is_match(text))
-        {
-            out.report(
+        (Shape::Integer { least, most }, Value::Number(number)) if number.is_i64() => {
+            check_range(
+                *least,
+                *most,
+                number.as_i64().unwrap_or_default(),
                 path,
-                "schema-pattern",
-                "FieldValueInvalid",
-                pattern::in_words(pattern),
+                out,
+            );
+        }
+        (Shape::IntegerOrText(_), Value::Number(number)) if number.is_i64() => {}
+        (Shape::Number, Value::Number(_))
+        | (Shape::Boolean, Value::Bool(_))
+        | (Shape::Anything, _) => {}
+        _ => out.mistyped = true,
+    }
+}
+
+fn check_object(
+    bounds: &Object,
+    fields: &Map<String, Value>,
+    old: Option<&Value>,
+    path: &Place<'_>,
+    out: &mut Findings,
+) {
+    let present = |name: &str| fields.get(name).filter(|value| !value.is_null());
+    for name in &bounds.required {
+        if present(name).is_none() {
+            let field = Place::Field(path, name);
+            out.report(
+                &field,
+                "schema-required",
+                "FieldValueRequired",
+                "must be set".into(),
             );
         }
     }
+    if let Some(most) = bounds.most.filter(|most| fields.len() as u64 > *most) {
+        out.oversized = true;
+        let message = format!("may not have more than {most} entries");
+        out.report(path, "schema-max-properties", "FieldValueTooMany", message);
+        return;
+    }
+    for (name, child) in &bounds.fields {
+        if let Some(value) = present(name) {
+            let old = old.and_then(|old| old.get(name));
+            check(child, value, old, &Place::Field(path, name), out);
+        }
+    }
+    if let Some(child) = &bounds.entries {
+        for (name, value) in fields {
+            let old = old.and_then(|old| old.get(name));
+            check(child, value, old, &Place::Entry(path, name), out);
+        }
+    }
 }
 
-fn check_range(schema: &Value, number: i64, path: &Place<'_>, out: &mut Findings) {
-    let bound = |name| schema.get(name).and_then(Value::as_f64);
+fn check_list(
+    bounds: &List,
+    items: &[Value],
+    old: Option<&Value>,
+    path: &Place<'_>,
+    out: &mut Findings,
+) {
+    let count = items.len() as u64;
+    if let Some(most) = bounds.most.filter(|most| count > *most) {
+        out.oversized = true;
+        let message = format!("has {count} items, may have at most {most}");
+        out.report(path, "schema-max-items", "FieldValueTooMany", message);
+        return;
+    }
+    if let Some(least) = bounds.least.filter(|least| count < *least) {
+        let message = format!("has {count} items, needs at least {least}");
+        out.report(path, "schema-min-items", "FieldValueInvalid", message);
+    }
+    let Some(child) = &bounds.items else {
+        return;
+    };
+    for (index, item) in items.iter().enumerate() {
+        let here = Place::Item(path, index);
+        let same = |other: &&Value| bounds.unique.same(other, item);
+        if items.iter().take(index).any(|earlier| same(&earlier)) {
+            let message = "is there twice; remove one".to_owned();
+            out.report(&here, "schema-duplicate", "FieldValueDuplicate", message);
+        }
+        // Only the items of a map are the same from write to write.
+        let old = old
+            .filter(|_| matches!(bounds.unique, Unique::Keys(_)))
+            .and_then(Value::as_array)
+            .and_then(|old| old.iter().find(same));
+        check(child, item, old, &here, out);
+    }
+}
+
+fn check_text(bounds: &Text, text: &str, path: &Place<'_>, out: &mut Findings) {
+    if let Some(allowed) = &bounds.allowed {
+        if !allowed.iter().any(|allowed| allowed == text) {
+            let message = format!("must be one of {}", allowed.join(", "));
+            out.report(path, "schema-enum", "FieldValueNotSupported", message);
+        }
+        return;
+    }
+    let length = text.chars().count() as u64;
+    if let Some(most) = bounds.most.filter(|most| length > *most) {
+        out.oversized = true;
+        let message = format!("has {length} characters, may have at most {most}");
+        out.report(path, "schema-max-length", "FieldValueTooLong", message);
+        return;
+    }
+    if let Some(least) = bounds.least.filter(|least| length < *least) {
+        let message = format!("has {length} characters, needs at least {least}");
+        out.report(path, "schema-min-length", "FieldValueInvalid", message);
+        return;
+    }
+    if let Some(pattern) = &bounds.pattern
+        && !pattern.regex.is_match(text)
+    {
+        let message = pattern.in_words.clone();
+        out.report(path, "schema-pattern", "FieldValueInvalid", message);
+    }
+}
+
+fn check_range(
+    least: Option<f64>,
+    most: Option<f64>,
+    number: i64,
+    path: &Place<'_>,
+    out: &mut Findings,
+) {
     #[expect(clippy::cast_precision_loss, reason = "bounds are small whole numbers")]
     let value = number as f64;
-    if let Some(least) = bound("minimum").filter(|least| value < *least) {
+    if let Some(least) = least.filter(|least| value < *least) {
         let message = format!("is {number}, must be at least {least}");
         out.report(path, "schema-minimum", "FieldValueInvalid", message);
     }
-    if let Some(most) = bound("maximum").filter(|most| value > *most) {
+    if let Some(most) = most.filter(|most| value > *most) {
         let message = format!("is {number}, may be at most {most}");
         out.report(path, "schema-maximum", "FieldValueInvalid", message);
-    }
-}
-
-fn collect_patterns(
-    schema: &Value,
-    patterns: &mut HashMap<String, Regex>,
-) -> Result<(), regex::Error> {
-    match schema {
-        Value::Object(fields) => {
-            if let Some(pattern) = fields.get("pattern").and_then(Value::as_str) {
-                patterns.insert(pattern.to_owned(), Regex::new(pattern)?);
-            }
-            fields
-                .values()
-                .try_for_each(|child| collect_patterns(child, patterns))
-        }
-        Value::Array(items) => items
-            .iter()
-            .try_for_each(|child| collect_patterns(child, patterns)),
-        _ => Ok(()),
-    }
-}
-
-fn limit(schema: &Value, name: &str) -> Option<u64> {
-    schema.get(name).and_then(Value::as_u64)
-}
-
-fn is_map_list(schema: &Value) -> bool {
-    schema.get("x-kubernetes-list-type").and_then(Value::as_str) == Some("map")
-}
-
-/// The keys that make an item unique: none for an atomic list, the item itself for a set.
-fn list_keys(schema: &Value) -> Vec<String> {
-    match schema.get("x-kubernetes-list-type").and_then(Value::as_str) {
-        Some("set") => vec![String::new()],
-        Some("map") => schema
-            .get("x-kubernetes-list-map-keys")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(|key| key.as_str().map(str::to_owned))
-            .collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn identity<'a>(item: &'a Value, keys: &[String]) -> Vec<Option<&'a Value>> {
-    keys.iter()
-        .map(|key| {
-            if key.is_empty() {
-                Some(item)
-            } else {
-                item.get(key)
-            }
-        })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{render, rules::Subject};
-
-    // Proves: W-002
-    #[test]
-    fn every_pattern_of_the_schemas_has_words_for_whoever_breaks_it() {
-        for subject in Subject::ALL {
-            let bounds = Bounds::new(render::spec_schema(subject)).unwrap();
-            for known in bounds.patterns.keys() {
-                assert!(
-                    !pattern::in_words(known).contains(known.as_str()),
-                    "no words for {known}"
-                );
-            }
-        }
     }
 }

@@ -6,8 +6,10 @@
 use json_patch::{AddOperation, PatchOperation, jsonptr::PointerBuf};
 use serde_json::Value;
 
+use super::bounds::{Schema, Shape};
+
 /// The operations that fill in what `value` leaves to `schema`'s defaults, below `pointer`.
-pub(super) fn missing(schema: &Value, value: &Value, pointer: &PointerBuf) -> Vec<PatchOperation> {
+pub(super) fn missing(schema: &Schema, value: &Value, pointer: &PointerBuf) -> Vec<PatchOperation> {
     let mut walk = Walk {
         pointer,
         steps: Vec::new(),
@@ -32,13 +34,15 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn collect(&mut self, schema: &'a Value, value: &'a Value) {
-        match value {
-            Value::Object(fields) => {
-                let properties = schema.get("properties").and_then(Value::as_object);
-                for (name, child) in properties.into_iter().flatten() {
+    fn collect(&mut self, schema: &'a Schema, value: &'a Value) {
+        if !schema.defaults_below {
+            return;
+        }
+        match (&schema.shape, value) {
+            (Shape::Object(object), Value::Object(fields)) => {
+                for (name, child) in &object.fields {
                     self.steps.push(Step::Name(name));
-                    match (fields.get(name), child.get("default")) {
+                    match (fields.get(name), &child.default) {
                         (Some(present), _) => self.collect(child, present),
                         (None, Some(default)) => self.add(default),
                         (None, None) => {}
@@ -46,8 +50,8 @@ impl<'a> Walk<'a> {
                     self.steps.pop();
                 }
             }
-            Value::Array(items) => {
-                if let Some(child) = schema.get("items") {
+            (Shape::List(list), Value::Array(items)) => {
+                if let Some(child) = &list.items {
                     for (index, item) in items.iter().enumerate() {
                         self.steps.push(Step::Index(index));
                         self.collect(child, item);

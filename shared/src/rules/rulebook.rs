@@ -69,7 +69,7 @@ impl Rulebook {
                 let ours = on_object
                     .iter()
                     .filter(|rule| rule.row.subjects.contains(&subject));
-                let bounds = Bounds::new(render::spec_schema(subject))?;
+                let bounds = Bounds::new(&render::spec_schema(subject))?;
                 Ok((
                     subject,
                     Kind {
