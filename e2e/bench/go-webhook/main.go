@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"flag"
 	"fmt"
 	"os"
@@ -62,7 +63,14 @@ func main() {
 	if err := admission.AddToScheme(scheme); err != nil {
 		fail(err)
 	}
-	server := webhook.NewServer(webhook.Options{Host: "127.0.0.1", Port: *port, CertDir: *certificates})
+	server := webhook.NewServer(webhook.Options{
+		Host:    "127.0.0.1",
+		Port:    *port,
+		CertDir: *certificates,
+		// API servers speak HTTP/1.1 alone to the webhook of a Service, as an installation's is. Of the
+		// URL that this one is known by they would make a single HTTP/2 connection.
+		TLSOpts: []func(*tls.Config){func(config *tls.Config) { config.NextProtos = []string{"http/1.1"} }},
+	})
 	server.Register("/mutate", wire.WithDefaulter[*SandboxClaim](scheme, defaulter{}))
 	server.Register("/validate", wire.WithValidator[*SandboxClaim](scheme, validator{}))
 	if err := server.Start(signals.SetupSignalHandler()); err != nil {

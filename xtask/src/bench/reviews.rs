@@ -4,6 +4,8 @@
 use anyhow::{Context, bail};
 use sandgate_e2e::manifests;
 use sandgate_shared::names::{GROUP, VERSION};
+use sandgate_shared::render::Installation;
+use sandgate_shared::rules::{Attempt, Operation, Phase, Rulebook, Subject};
 use serde_json::{Map, Value, json};
 
 /// Size of each review in bytes.
@@ -98,6 +100,7 @@ fn stored(yaml: &str) -> anyhow::Result<Value> {
         .into_iter()
         .next()
         .context("a fixture is empty")?;
+    fill_in_defaults(&mut object)?;
     let fields = json!({
         "f:metadata": fields_of(object.get("metadata").unwrap_or(&Value::Null)),
         "f:spec": fields_of(object.get("spec").unwrap_or(&Value::Null)),
@@ -122,6 +125,30 @@ fn stored(yaml: &str) -> anyhow::Result<Value> {
         }]),
     );
     Ok(object)
+}
+
+/// Fills in what the schema says, as an API server does before it asks anybody.
+fn fill_in_defaults(object: &mut Value) -> anyhow::Result<()> {
+    let subject = object
+        .get("kind")
+        .and_then(Value::as_str)
+        .and_then(|kind| {
+            Subject::ALL
+                .into_iter()
+                .find(|subject| subject.kind() == kind)
+        })
+        .context("a fixture is of none of our kinds")?;
+    let rules = Rulebook::compile(&Installation::default().identity())?;
+    let verdict = rules.judge(&Attempt {
+        subject,
+        operation: Operation::Create,
+        subresource: None,
+        phase: Phase::Mutating,
+        object,
+        old_object: None,
+        user_info: &json!({}),
+    });
+    json_patch::patch(object, &verdict.patch).context("failed to fill in the defaults")
 }
 
 /// The names of all fields, as `managedFields` lists them.

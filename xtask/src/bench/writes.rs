@@ -1,6 +1,6 @@
 //! What admission adds to a write, as its writer sees it: the same API server and the same claims, with
-//! nobody judging, with the policy alone, with all of Sandgate, and with a webhook in Go that holds three
-//! of the rules. Does I/O, bounded in count.
+//! nobody judging, with the policy or the kinds' CEL alone, with all of Sandgate, and with a webhook in
+//! Go that holds three of the rules. Does I/O, bounded in count.
 
 mod setup;
 mod writers;
@@ -99,7 +99,7 @@ async fn rounds(
     let id = |setup| match setup {
         Setup::Sandgate => ours.id(),
         Setup::Go => Some(peer.id()),
-        Setup::Nothing | Setup::Policy => None,
+        Setup::Nothing | Setup::Policy | Setup::Rules => None,
     };
     let mut results = Results::new();
     let mut used: BTreeMap<Setup, Used> = BTreeMap::new();

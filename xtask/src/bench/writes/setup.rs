@@ -26,6 +26,8 @@ pub enum Setup {
     Nothing,
     /// The `ValidatingAdmissionPolicy` alone.
     Policy,
+    /// CEL in the CRDs alone.
+    Rules,
     /// CEL in the CRDs, the policy and both webhooks.
     Sandgate,
     /// A mutating and a validating webhook in Go, with three rules.
@@ -45,13 +47,20 @@ pub struct Judges {
 
 impl Setup {
     /// In the order they are measured.
-    pub const ALL: [Self; 4] = [Self::Nothing, Self::Policy, Self::Go, Self::Sandgate];
+    pub const ALL: [Self; 5] = [
+        Self::Nothing,
+        Self::Policy,
+        Self::Go,
+        Self::Rules,
+        Self::Sandgate,
+    ];
 
     /// As it stands in figures and names of claims.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
             Self::Policy => "policy",
+            Self::Rules => "rules",
             Self::Sandgate => "sandgate",
             Self::Go => "go",
         }
@@ -98,6 +107,7 @@ impl Setup {
         match self {
             Self::Nothing => long.is_none() && forged.is_none(),
             Self::Policy => long.is_none() && by(forged, "ValidatingAdmissionPolicy"),
+            Self::Rules => by(long, SCHEMA) && by(forged, SCHEMA),
             Self::Sandgate => by(long, &ours) && by(forged, &ours),
             Self::Go => by(long, GO) && forged.is_none(),
         }
@@ -109,7 +119,7 @@ impl Setup {
             ..Names::default()
         };
         let layers = Layers {
-            schema_rules: self == Self::Sandgate,
+            schema_rules: matches!(self, Self::Rules | Self::Sandgate),
             ..Layers::NONE
         };
         let mut all = layers.kinds();
@@ -119,7 +129,7 @@ impl Setup {
         let configurations = match self {
             Self::Sandgate => render::webhook_configurations(&names).to_vec(),
             Self::Go => go(&judges.go),
-            Self::Nothing | Self::Policy => Vec::new(),
+            Self::Nothing | Self::Policy | Self::Rules => Vec::new(),
         };
         all.extend(configurations.into_iter().map(|mut configuration| {
             let bundle = json!(STANDARD.encode(&judges.authority));
@@ -131,6 +141,9 @@ impl Setup {
         all
     }
 }
+
+/// In these words an API server refuses by the rules of a kind.
+const SCHEMA: &str = "is invalid";
 
 /// By this name the API server tells of the webhook in Go.
 const GO: &str = "claims.go-webhook.example";
@@ -230,10 +243,12 @@ mod tests {
             "admission webhook \"mutate.sandgate.omnia.altairalabs.ai\" denied the request: no";
         let policy =
             "ValidatingAdmissionPolicy 'sandgate' with binding 'sandgate' denied request: no";
+        let schema = "SandboxClaim.omnia.altairalabs.ai \"long\" is invalid: no";
         let go = "admission webhook \"claims.go-webhook.example\" denied the request: no";
         let seen = [
             (Setup::Nothing, None, None),
             (Setup::Policy, None, Some(policy)),
+            (Setup::Rules, Some(schema), Some(schema)),
             (Setup::Sandgate, Some(ours), Some(ours)),
             (Setup::Go, Some(go), None),
         ];
