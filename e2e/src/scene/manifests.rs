@@ -50,6 +50,13 @@ pub fn class_of(name: &str, image: &str, fields: &Value) -> Value {
     })
 }
 
+/// The same class with a workspace, which a claim with mounts or a `targetPath` needs.
+pub fn with_workspace(mut class: Value) -> Value {
+    let workspace = json!({ "workspace": { "mountPath": "/workspace" } });
+    lay_over(&mut class, &json!({ "spec": { "filesystem": workspace } }));
+    class
+}
+
 /// The same class as one of the platform.
 pub fn of_the_platform(mut class: Value) -> Value {
     lay_over(&mut class, &json!({ "kind": "ClusterSandboxClass" }));

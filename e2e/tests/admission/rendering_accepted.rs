@@ -131,6 +131,11 @@ fn built(claim: SandboxClaim, class: SandboxClassSpec) -> Outcome<Vec<Value>> {
     let settings = Settings::default();
     let now = Timestamp::now();
     let admission = plan(&observed, &settings, now);
+    if let Verdict::Fail(finding) = &admission.verdict
+        && !finding.message.is_empty()
+    {
+        return Ok(Vec::new());
+    }
     let told = status(&observed, &admission, &Applied::default(), &settings, now);
     observed.claim.status = told.status;
     let plan = plan(&observed, &settings, now);
@@ -145,7 +150,6 @@ fn built(claim: SandboxClaim, class: SandboxClassSpec) -> Outcome<Vec<Value>> {
                 .map(|intent| intent.object)
                 .collect())
         }
-        Verdict::Fail(finding) if !finding.message.is_empty() => Ok(Vec::new()),
         other => Err(Failure::saying(format!(
             "an admitted claim came to {other:?}"
         ))),

@@ -5,7 +5,7 @@ use kube::runtime::wait::{await_condition, conditions};
 use sandgate_e2e::namespace::DEADLINE;
 use sandgate_e2e::node_cluster::Options;
 use sandgate_e2e::pair::{GRACE, Pair, all_verified, is_verified};
-use sandgate_e2e::scene::manifests::claim_with;
+use sandgate_e2e::scene::manifests::{claim_with, with_workspace};
 use sandgate_e2e::scene::{Scene, ready};
 use sandgate_e2e::{Identity, NodeCluster, Outcome};
 use sandgate_shared::api::ClaimPhase;
@@ -36,8 +36,10 @@ async fn a_helm_upgrade_to_other_rules_fails_no_verified_claim_and_one_made_in_b
     };
     let mut cluster = Box::pin(NodeCluster::start(options)).await?;
     let scene = Scene::on(&cluster, "upgrade").await?;
-    scene.accepts(&answering("box")).await?;
-    scene.accepts(&script("loop", "exit 3")).await?;
+    scene.accepts(&with_workspace(answering("box"))).await?;
+    scene
+        .accepts(&with_workspace(script("loop", "exit 3")))
+        .await?;
     let operator = scene.operator_as(&Identity::ImpersonatedOperator).await?;
     let (old, new) = (Pair::ours(&cluster), Pair::of_another_version(&cluster));
     assert_ne!(old.name(), new.name());

@@ -17,10 +17,8 @@ async fn a_claim_of_the_operator_is_verified_and_what_is_not_built_yet_waits_and
 -> Outcome {
     let cluster = Cluster::own(options()).await?;
     let scene = Scene::on(&cluster, "parts").await?;
-    let workspace = json!({ "filesystem": { "workspace": { "mountPath": "/workspace" } } });
-    scene
-        .accepts(&manifests::class_with("full", Stage::Ready, &workspace))
-        .await?;
+    let class = manifests::with_workspace(manifests::class("full", Stage::Ready));
+    scene.accepts(&class).await?;
     let operator = scene.operator().await?;
     let pair = Pair::ours(&cluster);
     pair.in_force().await?;

@@ -27,7 +27,10 @@ async fn an_edited_policy_proves_nothing_and_one_made_anew_proves_what_comes_aft
     let cluster = Cluster::own(options()).await?;
     let scene = Scene::on(&cluster, "repair").await?;
     scene
-        .accepts(&manifests::class("box", Stage::Ready))
+        .accepts(&manifests::with_workspace(manifests::class(
+            "box",
+            Stage::Ready,
+        )))
         .await?;
     let operator = scene.operator().await?;
     let pair = Pair::ours(&cluster);

@@ -126,7 +126,10 @@ async fn a_foreign_mutating_webhook_that_answers_first_is_named_and_no_proof() -
     let cluster = Cluster::own(options()).await?;
     let scene = Scene::on(&cluster, "strangers").await?;
     scene
-        .accepts(&manifests::class("box", Stage::Ready))
+        .accepts(&manifests::with_workspace(manifests::class(
+            "box",
+            Stage::Ready,
+        )))
         .await?;
     let pair = Pair::ours(&cluster);
     let first = pair.record().await?;

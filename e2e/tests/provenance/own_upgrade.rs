@@ -22,7 +22,8 @@ async fn an_upgrade_with_other_rules_fails_no_verified_claim_and_one_made_in_bet
     let mut cluster = Cluster::own(options()).await?;
     let scene = Scene::on(&cluster, "upgrade").await?;
     for (class, stage) in [("box", Stage::Ready), ("loop", Stage::CrashLoop)] {
-        scene.accepts(&manifests::class(class, stage)).await?;
+        let class = manifests::with_workspace(manifests::class(class, stage));
+        scene.accepts(&class).await?;
     }
     let operator = scene.operator().await?;
     let (old, new) = (Pair::ours(&cluster), Pair::of_another_version(&cluster));

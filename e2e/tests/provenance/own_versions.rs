@@ -26,7 +26,8 @@ mod slow {
         let served = cluster.client().apiserver_version().await?;
         assert_eq!(served.minor, version.minor());
         let scene = Scene::on(&cluster, "older").await?;
-        scene.claims("plain", Stage::Ready).await?;
+        let class = manifests::with_workspace(manifests::class("plain", Stage::Ready));
+        scene.claims_class("plain", &class).await?;
         scene.bound("plain").await?;
 
         let reserved = json!({ "targetPath": "projects/shop" });
