@@ -53,7 +53,7 @@ pub fn class_of(name: &str, image: &str, fields: &Value) -> Value {
 /// The same class with a workspace, which a claim with mounts or a `targetPath` needs.
 pub fn with_workspace(mut class: Value) -> Value {
     let workspace = json!({ "workspace": { "mountPath": "/workspace" } });
-    lay_over(&mut class, &json!({ "spec": { "filesystem": workspace } }));
+    json_patch::merge(&mut class, &json!({ "spec": { "filesystem": workspace } }));
     class
 }
 
