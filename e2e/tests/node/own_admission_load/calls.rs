@@ -3,7 +3,7 @@
 use kube::Client;
 use sandgate_e2e::Outcome;
 
-/// Since the API server started.
+/// Since the API server started, or between two moments of one API server.
 #[derive(Debug, Default)]
 pub struct Calls {
     /// Calls of webhooks of ours that were answered, whatever with.
@@ -15,6 +15,15 @@ pub struct Calls {
 }
 
 impl Calls {
+    /// What came after `earlier`, of the same API server.
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            answered: self.answered - earlier.answered,
+            failed: self.failed - earlier.failed,
+            failed_open: self.failed_open - earlier.failed_open,
+        }
+    }
+
     /// Reads the counts of the API server that answers this client.
     pub async fn counted(client: &Client) -> Outcome<Self> {
         let request = http::Request::get("/metrics").body(Vec::new())?;
