@@ -25,19 +25,9 @@ const KUBERNETES_1_30: &str = "-s -w \
 const CONTAINERD: &str = "-s -w -X github.com/containerd/containerd/v2/version.Version=2.4.2";
 const PLAIN: &str = "-s -w";
 
-const fn kubernetes(name: &'static str, package: &'static str) -> Recipe {
-    Recipe {
-        name,
-        module: "control-plane",
-        package,
-        linker_flags: KUBERNETES,
-        is_static: false,
-    }
-}
-
-/// A part of an older control plane. Its name tells it from one in `KUBEBUILDER_ASSETS`, whose version
-/// nobody knows.
-const fn older(
+/// A part of Kubernetes. What an older control plane is made of has a name that tells it from one in
+/// `KUBEBUILDER_ASSETS`, whose version nobody knows.
+const fn of_kubernetes(
     name: &'static str,
     module: &'static str,
     package: &'static str,
@@ -52,12 +42,16 @@ const fn older(
     }
 }
 
+const fn kubernetes(name: &'static str, package: &'static str) -> Recipe {
+    of_kubernetes(name, "control-plane", package, KUBERNETES)
+}
+
 const fn of_1_33(name: &'static str, package: &'static str) -> Recipe {
-    older(name, "control-plane-1.33", package, KUBERNETES_1_33)
+    of_kubernetes(name, "control-plane-1.33", package, KUBERNETES_1_33)
 }
 
 const fn of_1_30(name: &'static str, package: &'static str) -> Recipe {
-    older(name, "control-plane-1.30", package, KUBERNETES_1_30)
+    of_kubernetes(name, "control-plane-1.30", package, KUBERNETES_1_30)
 }
 
 const fn containerd(name: &'static str, package: &'static str) -> Recipe {

@@ -26,7 +26,7 @@ use crate::{
 };
 
 pub use environment::home;
-pub use placement::{PlacedBytes, PlacedEnv, Placement, rendered};
+pub use placement::{PlacedBytes, PlacedEnv, Placement, digest, rendered};
 pub use reserved::OPERATOR_VARIABLES;
 
 use roles::Role;
@@ -105,7 +105,7 @@ pub fn check(
         .chain(table::FOUND.iter().copied());
     match checks.into_iter().find_map(|check| check(&case)) {
         Some(failure) => Err(failure),
-        None => placement::of(&case),
+        None => placement::of(&case, bound),
     }
 }
 
@@ -158,15 +158,5 @@ pub fn fitting(
         class,
         roles: &placed,
     };
-    let placement = Placement {
-        digest: digest(kept),
-        ..placement::of(&case)?
-    };
-    Ok((placement, dropped))
-}
-
-/// The digest of what the bindings place, by names alone: roles, Connections, Secrets, keys, variables
-/// and paths, never a value (K-031). Neither the order of anything nor the class has a part in it.
-pub fn digest(bound: &[Bound<'_>]) -> String {
-    placement::digest(bound)
+    Ok((placement::of(&case, kept)?, dropped))
 }

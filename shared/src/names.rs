@@ -63,8 +63,15 @@ pub fn sandbox(claim: &str) -> String {
 
 /// The end of a name that changes with `text`: 10 hex digits.
 pub fn short_hash(text: &str) -> String {
+    let mut hash = hash(text);
+    hash.truncate(10);
+    hash
+}
+
+/// SHA-256 of `text`: 64 hex digits.
+pub(crate) fn hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    digest.iter().take(5).fold(String::new(), |mut hash, byte| {
+    digest.iter().fold(String::new(), |mut hash, byte| {
         let _ = write!(hash, "{byte:02x}");
         hash
     })

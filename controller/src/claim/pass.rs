@@ -73,7 +73,7 @@ impl Reconciler {
         let phase = |status: &SandboxClaimStatus| status.phase;
         let wrote = decision.status.as_ref().and_then(phase);
         let stood = claim.status.as_ref().and_then(phase);
-        if wrote == Some(ClaimPhase::Bound) && stood != wrote && !bound_before(claim) {
+        if wrote == Some(ClaimPhase::Bound) && stood != wrote && !plan::ever_bound(claim) {
             self.metrics.bound_after(age(claim, now));
         }
         if self.apply.delete(plan).await == Deleted::Unfinished {
@@ -87,15 +87,6 @@ impl Reconciler {
         }
         Ok(Pass::Done(decision.requeue))
     }
-}
-
-fn bound_before(claim: &SandboxClaim) -> bool {
-    let conditions = claim
-        .status
-        .as_ref()
-        .and_then(|status| status.conditions.as_ref());
-    let mut conditions = conditions.into_iter().flatten();
-    conditions.any(|found| found.type_ == sandgate_shared::reason::condition::BOUND)
 }
 
 fn age(claim: &SandboxClaim, now: Timestamp) -> Duration {

@@ -53,7 +53,7 @@ pub use baseline::{baseline, baseline_intent, guard};
 pub use decision::{EventDraft, StatusDecision};
 pub use digest::digest;
 pub(crate) use events::note as event_note;
-pub use gate::awaits_proof;
+pub use gate::{awaits_proof, ever_bound};
 pub use heal::DryRun;
 pub use network_policy::allowed_services;
 pub use order::{Action, Deletion, FinishedPod, Intent, LiveRef};

@@ -1,12 +1,8 @@
 //! What is put into a sandbox for its Connections (K-004, K-005, O-031, O-032). Pure.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use super::{
     Bound, Failure,
@@ -14,7 +10,7 @@ use super::{
     session,
     table::Case,
 };
-use crate::concealed::Concealed;
+use crate::{concealed::Concealed, names::hash};
 
 /// What the Connections of a claim put into its sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,9 +51,12 @@ pub struct PlacedBytes {
     pub bytes: Concealed,
 }
 
-/// The placement of a case that checks.
-pub(super) fn of(case: &Case<'_, '_>) -> Result<Placement, Failure> {
-    let mut placement = Placement::default();
+/// The placement of a case that checks, of the bindings that stand.
+pub(super) fn of(case: &Case<'_, '_>, standing: &[Bound<'_>]) -> Result<Placement, Failure> {
+    let mut placement = Placement {
+        digest: digest(standing),
+        ..Placement::default()
+    };
     for role in case.roles {
         placement.env.extend(placed_variables(role));
         placement.files.extend(placed(role));
@@ -65,8 +64,6 @@ pub(super) fn of(case: &Case<'_, '_>) -> Result<Placement, Failure> {
         let hosts = role.bound.found.iter().flat_map(|found| &found.hosts);
         placement.hosts.extend(hosts.cloned());
     }
-    let bound: Vec<_> = case.roles.iter().map(|role| role.bound).collect();
-    placement.digest = digest(&bound);
     Ok(placement)
 }
 
@@ -109,7 +106,9 @@ fn placed(role: &Role<'_>) -> impl Iterator<Item = PlacedBytes> {
     })
 }
 
-pub(super) fn digest(bound: &[Bound<'_>]) -> String {
+/// The digest of what the bindings place, by names alone: roles, Connections, Secrets, keys, variables
+/// and paths, never a value (K-031). Neither the order of anything nor the class has a part in it.
+pub fn digest(bound: &[Bound<'_>]) -> String {
     let mut described: Vec<_> = bound.iter().map(described).collect();
     described.sort();
     hash(&described.join("\n"))
@@ -127,12 +126,4 @@ fn described(bound: &Bound<'_>) -> String {
     files.sort_unstable();
     let secret = bound.secret.map(|secret| secret.name.as_str());
     json!([bound.role, bound.connection, secret, env, files]).to_string()
-}
-
-fn hash(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().fold(String::new(), |mut hash, byte| {
-        let _ = write!(hash, "{byte:02x}");
-        hash
-    })
 }

@@ -8,10 +8,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// The longest name DNS can carry, in characters (RFC 1035, 2.3.4).
-const LONGEST_NAME: usize = 253;
-/// The longest part between two dots, in characters (RFC 1035, 2.3.4).
-const LONGEST_LABEL: usize = 63;
+use super::label::{self, LONGEST_NAME, is_label};
 
 /// Why a text is no host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -24,7 +21,8 @@ pub enum HostError {
     Labels,
     /// A label that is empty, too long or holds what no label may.
     #[error(
-        "failed to read a host: between dots stand 1 to {LONGEST_LABEL} letters, digits and '-', with a letter or digit at both ends"
+        "failed to read a host: between dots stand 1 to {} letters, digits and '-', with a letter or digit at both ends",
+        label::LONGEST
     )]
     Label,
     /// The last label does not begin with a letter, as in every form of an IPv4 address.
@@ -50,7 +48,7 @@ impl FromStr for Host {
 
     /// Reads a host in any case, with or without one trailing dot.
     fn from_str(text: &str) -> Result<Self, HostError> {
-        let text = text.strip_suffix('.').unwrap_or(text);
+        let text = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
         if text.len() > LONGEST_NAME {
             return Err(HostError::Long);
         }
@@ -61,7 +59,7 @@ impl FromStr for Host {
         if !last.starts_with(|c: char| c.is_ascii_alphabetic()) {
             return Err(HostError::Address);
         }
-        Ok(Self(text.to_ascii_lowercase()))
+        Ok(Self(text))
     }
 }
 
@@ -113,12 +111,4 @@ pub fn reached<'h>(hosts: impl IntoIterator<Item = &'h str>, page: &str) -> bool
         let mut entries = hosts.into_iter().map(str::parse::<HostEntry>);
         entries.any(|entry| entry.is_ok_and(|entry| entry.covers(&host)))
     })
-}
-
-fn is_label(text: &str) -> bool {
-    let inside = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    (1..=LONGEST_LABEL).contains(&text.len())
-        && text.bytes().all(inside)
-        && !text.starts_with('-')
-        && !text.ends_with('-')
 }

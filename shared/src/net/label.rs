@@ -3,7 +3,7 @@
 /// The longest label, in characters (RFC 1035, 2.3.4).
 pub const LONGEST: usize = 63;
 /// The longest name, in characters (RFC 1035, 2.3.4).
-const LONGEST_NAME: usize = 253;
+pub const LONGEST_NAME: usize = 253;
 
 /// Whether `text` is a label as Kubernetes has it: 1 to 63 lower-case letters, digits and `-`, the
 /// first and last no `-`.

@@ -12,8 +12,7 @@ pub(super) fn print(values: &[Value<'_>], budget: &mut Budget) -> Result<Vec<u8>
     for value in values {
         let is_text = matches!(value, Value::Text(_));
         if !is_text && !after_text {
-            budget.grow(&out, 1)?;
-            out.push(b' ');
+            budget.put(b" ", &mut out)?;
         }
         Style::default().write(value, 'v', &mut out, budget)?;
         after_text = is_text;
@@ -37,14 +36,12 @@ pub(super) fn printf(
     while !reader.rest.is_empty() {
         let percent = reader.rest.iter().position(|byte| *byte == b'%');
         let (text, rest) = reader.rest.split_at(percent.unwrap_or(reader.rest.len()));
-        budget.grow(&out, text.len())?;
-        out.extend_from_slice(text);
+        budget.put(text, &mut out)?;
         let Some(rest) = rest.get(1..) else { break };
         reader.rest = rest;
         let (style, verb) = reader.verb()?;
         if verb == '%' {
-            budget.grow(&out, 1)?;
-            out.push(b'%');
+            budget.put(b"%", &mut out)?;
         } else {
             style.write(reader.value()?, verb, &mut out, budget)?;
         }

@@ -119,6 +119,13 @@ impl Budget {
         Ok(())
     }
 
+    /// Appends `more` to `text`.
+    pub(super) fn put(&mut self, more: &[u8], text: &mut Vec<u8>) -> Result<(), RunFault> {
+        self.grow(text, more.len())?;
+        text.extend_from_slice(more);
+        Ok(())
+    }
+
     /// Makes room in `text` for `more` bytes.
     pub(super) fn grow(&mut self, text: &[u8], more: usize) -> Result<(), RunFault> {
         self.bytes(more)?;
@@ -143,21 +150,15 @@ impl<'d> Run<'d> {
         for node in nodes {
             self.budget.step()?;
             match node {
-                Node::Text(text) => self.write(text.as_bytes())?,
+                Node::Text(text) => self.budget.put(text.as_bytes(), &mut self.out)?,
                 Node::Print(pipeline) => {
                     let value = self.pipeline(pipeline, dot)?;
                     let text = format::print(&[value], &mut self.budget)?;
-                    self.write(&text)?;
+                    self.budget.put(&text, &mut self.out)?;
                 }
                 Node::Block(branch) => self.branch(branch, dot)?,
             }
         }
-        Ok(())
-    }
-
-    fn write(&mut self, text: &[u8]) -> Result<(), RunFault> {
-        self.budget.grow(&self.out, text.len())?;
-        self.out.extend_from_slice(text);
         Ok(())
     }
 

@@ -44,16 +44,16 @@ impl Style {
         }
         match value {
             Value::Map(data) => {
-                put(b"map[", out, budget)?;
+                budget.put(b"map[", out)?;
                 for (index, (key, value)) in data.entries().enumerate() {
                     if index > 0 {
-                        put(b" ", out, budget)?;
+                        budget.put(b" ", out)?;
                     }
                     self.text(key.as_bytes(), verb, out, budget)?;
-                    put(b":", out, budget)?;
+                    budget.put(b":", out)?;
                     self.text(value, verb, out, budget)?;
                 }
-                put(b"]", out, budget)
+                budget.put(b"]", out)
             }
             Value::Text(text) => self.text(text, verb, out, budget),
             Value::Flag(flag) if matches!(verb, 'v' | 't') => {
@@ -236,10 +236,4 @@ fn character(number: i64) -> char {
 fn zeros_before(digits: &str, least: usize) -> String {
     let zeros = "0".repeat(least.saturating_sub(digits.len()));
     zeros + digits
-}
-
-fn put(text: &[u8], out: &mut Vec<u8>, budget: &mut Budget) -> Result<(), RunFault> {
-    budget.grow(out, text.len())?;
-    out.extend_from_slice(text);
-    Ok(())
 }

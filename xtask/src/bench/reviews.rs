@@ -132,11 +132,7 @@ fn fill_in_defaults(object: &mut Value) -> anyhow::Result<()> {
     let subject = object
         .get("kind")
         .and_then(Value::as_str)
-        .and_then(|kind| {
-            Subject::ALL
-                .into_iter()
-                .find(|subject| subject.kind() == kind)
-        })
+        .and_then(Subject::from_kind)
         .context("a fixture is of none of our kinds")?;
     let rules = Rulebook::compile(&Installation::default().identity())?;
     let verdict = rules.judge(&Attempt {

@@ -50,6 +50,7 @@ impl Gather {
         observed.deployment = self.live(&key, ObjectKind::Deployment).await?;
         Ok(Some(observed))
     }
+
     async fn class(&self, observed: &Observed) -> Result<Lookup<SandboxClassSpec>, GatherError> {
         let class = &observed.claim.spec.class_ref;
         let namespace = observed

@@ -81,7 +81,7 @@ fn asks(observed: &Observed, verified: bool) -> Gate {
 }
 
 /// Whether the claim was bound once; remembered in a condition that is never removed (Q14).
-pub(super) fn ever_bound(claim: &SandboxClaim) -> bool {
+pub fn ever_bound(claim: &SandboxClaim) -> bool {
     holds(claim, condition::BOUND)
 }
 
