@@ -8,6 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Parser};
 use ipnet::IpNet;
 
+use sandgate_shared::mounts::MountRoles;
 use sandgate_shared::names;
 use sandgate_shared::net::label;
 use sandgate_shared::render::{Installation, WebhookEndpoint};
@@ -176,6 +177,15 @@ pub struct Flags {
         value_name = "https://HOST[:PORT]"
     )]
     pub webhook_url: Option<String>,
+    /// Mount roles that claims may bind, as a JSON list of objects with name, path, mustExist and
+    /// minRole. A wrong one keeps the controller from starting.
+    #[arg(
+        long,
+        env = "SANDGATE_SANDBOX_MOUNT_ROLES",
+        default_value = "[]",
+        value_name = "JSON"
+    )]
+    pub sandbox_mount_roles: MountRoles,
 }
 
 impl Flags {

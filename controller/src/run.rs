@@ -51,6 +51,9 @@ pub enum RunError {
 
 /// Runs the controller until `shutdown`.
 pub async fn run(flags: Flags, shutdown: CancellationToken) -> Result<(), RunError> {
+    for role in flags.sandbox_mount_roles.iter() {
+        tracing::info!(name = role.name, path = %role.path, "a mount role is configured");
+    }
     let mut registry = Registry::default();
     let metrics = Metrics::register(&mut registry);
     // First: a port that is taken is found out before anything else starts.

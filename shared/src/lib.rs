@@ -12,6 +12,8 @@
 //! `template` runs the Go templates of Connections and classes; `checks` says what bound Connections place
 //! in a sandbox, or why they cannot be.
 //!
+//! `mounts` reads mount roles, and says which directory a claim mounts.
+//!
 //! `names` and `reason` hold every label, object name and reason string once; `api` holds one custom
 //! resource a file; `rules` is the one table that the CRDs, the policy and the webhook come from.
 
@@ -20,6 +22,7 @@ pub mod checks;
 pub mod concealed;
 #[cfg(feature = "corpus")]
 pub mod corpus;
+pub mod mounts;
 pub mod names;
 pub mod net;
 pub mod quantity;

@@ -162,3 +162,37 @@ fn a_url_that_no_configuration_could_hold_is_refused_at_start(#[case] url: &str)
     let refused = parse(&["--webhook-url", url]).unwrap_err().to_string();
     assert!(refused.contains("must be https://HOST[:PORT]"), "{refused}");
 }
+
+// Proves: M-001
+#[rstest]
+#[case::no_json(
+    "project",
+    "write a JSON list of objects with name, path, mustExist and minRole"
+)]
+#[case::a_built_in_role(
+    r#"[{"name":"scratch","path":"a/{id}"}]"#,
+    r#"failed to accept mount role "scratch": its name is that of a built-in role"#
+)]
+#[case::a_reserved_directory(
+    r#"[{"name":"any","path":"{id}"}]"#,
+    r#"mount role "any": its path "{id}" can reach or contain sandboxes/"#
+)]
+fn a_wrong_mount_role_is_no_start(#[case] roles: &str, #[case] told: &str) {
+    let error = parse(&["--sandbox-mount-roles", roles]).unwrap_err();
+    assert_eq!(error.kind(), clap::error::ErrorKind::ValueValidation);
+    let error = error.to_string();
+    assert!(error.contains("--sandbox-mount-roles"), "{error}");
+    assert!(error.contains(told), "{error}");
+}
+
+#[test]
+fn no_mount_role_is_configured_unless_one_is_named() {
+    let roles = |more: &[&str]| {
+        let roles = parse(more).unwrap().sandbox_mount_roles;
+        let names = roles.iter().map(|role| role.name.clone());
+        names.collect::<Vec<_>>()
+    };
+    assert!(roles(&[]).is_empty());
+    let one = r#"[{"name":"project","path":"arena/workspaces/{id}/{user}"}]"#;
+    assert_eq!(roles(&["--sandbox-mount-roles", one]), ["project"]);
+}

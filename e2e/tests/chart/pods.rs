@@ -7,6 +7,7 @@ use clap::Parser as _;
 use rstest::rstest;
 use sandgate_controller::flags::Flags;
 use sandgate_e2e::Outcome;
+use sandgate_shared::mounts::{MountRoles, WorkspaceRole};
 use sandgate_shared::render::Installation;
 use sandgate_webhook::options::Options;
 use serde_json::{Value, json};
@@ -207,6 +208,55 @@ async fn the_grace_of_the_admission_policy_reaches_the_controller() -> Outcome {
     let values = json!({"operator": {"sandboxAPI": {"claimPolicyGrace": "90s"}}});
     let longer = grace(&Rendered::with(&values).await?)?;
     assert_eq!(longer, Duration::from_secs(90));
+    Ok(())
+}
+
+// Proves: M-009
+#[tokio::test]
+async fn one_mount_role_is_configured_for_projects_by_default() -> Outcome {
+    let rendered = Rendered::with(&json!({})).await?;
+    let roles = controller(&rendered)?.sandbox_mount_roles;
+    let roles: Vec<_> = roles
+        .iter()
+        .map(|role| {
+            (
+                role.name.as_str(),
+                role.path.as_str(),
+                role.must_exist,
+                role.min_role,
+            )
+        })
+        .collect();
+    let path = "arena/workspaces/{id}/{user}";
+    assert_eq!(roles, [("project", path, true, WorkspaceRole::Editor)]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_mount_roles_of_the_values_reach_the_controller_as_they_are_written() -> Outcome {
+    let path = r#"notes & "more"/$(POD_NAME)/{id}"#;
+    let roles = json!([{"name": "notes", "path": path, "mustExist": false, "minRole": "viewer"}]);
+    let values = json!({"operator": {"sandboxAPI": {"mountRoles": roles}}});
+    let rendered = Rendered::with(&values).await?;
+    let line = rendered.command_line("controller")?;
+    let argument = line
+        .iter()
+        .find_map(|word| word.strip_prefix("--sandbox-mount-roles="));
+    // A kubelet makes one sign of two, and a variable of what follows a single one.
+    let roles: MountRoles = argument.unwrap().replace("$$", "$").parse()?;
+    assert!(argument.unwrap().contains("$$(POD_NAME)"));
+    let read: Vec<_> = roles
+        .iter()
+        .map(|role| {
+            (
+                role.name.as_str(),
+                role.path.as_str(),
+                role.must_exist,
+                role.min_role,
+            )
+        })
+        .collect();
+    assert_eq!(read, [("notes", path, false, WorkspaceRole::Viewer)]);
     Ok(())
 }
 

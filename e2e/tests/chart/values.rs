@@ -47,6 +47,14 @@ fn the_chart_is_of_the_version_that_is_built() {
     json!({"operator": {"sandboxAPI": {"claimPolicyGrace": "60"}}}),
     "'/operator/sandboxAPI/claimPolicyGrace': '60'"
 )]
+#[case::a_mount_role_without_a_path(
+    json!({"operator": {"sandboxAPI": {"mountRoles": [{"name": "project"}]}}}),
+    "'/operator/sandboxAPI/mountRoles/0'"
+)]
+#[case::a_mount_role_of_a_built_in_name(
+    json!({"operator": {"sandboxAPI": {"mountRoles": [{"name": "session", "path": "s/{id}"}]}}}),
+    "'/operator/sandboxAPI/mountRoles/0/name'"
+)]
 #[case::root(json!({"runAsUser": 0}), "'/runAsUser': minimum: got 0, want 1")]
 #[case::a_short_digest(json!({"image": {"digest": "sha256:12"}}), "'/image/digest'")]
 #[case::a_label_that_is_no_text(json!({"labels": {"tier": 1}}), "'/labels/tier': got number")]
