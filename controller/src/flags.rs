@@ -89,6 +89,10 @@ pub struct Flags {
         value_name = "DURATION"
     )]
     pub claim_policy_grace: Duration,
+    /// Group by which a sandbox's user reads the files that Connections place; leave it out where the
+    /// cluster gives each pod a group itself.
+    #[arg(long, env = "SANDGATE_SANDBOX_FS_GROUP", value_name = "GID")]
+    pub sandbox_fs_group: Option<u32>,
     /// Label key on an AgentRuntime's pods whose value is the runtime's name.
     #[arg(
         long,
@@ -229,6 +233,7 @@ impl Flags {
             },
             judges_before_translation: self.judges_before_translation,
             operator_username: self.operator_username(),
+            sandbox_fs_group: self.sandbox_fs_group.map(i64::from),
             claim_policy_grace: self.claim_policy_grace,
         }
     }

@@ -35,7 +35,7 @@ pub enum Kind {
     PersistentVolumeClaim,
     /// Who leads.
     Lease,
-    /// CAs and leaf.
+    /// CAs and leaf; what Connections place.
     Secret,
     /// Whom the API server takes us for.
     SelfSubjectReview,

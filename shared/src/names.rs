@@ -61,6 +61,18 @@ pub fn sandbox(claim: &str) -> String {
     format!("{claim}-sandbox")
 }
 
+/// Name of the Secret with the files that a claim's Connections place (K-005).
+pub fn placed_files(claim: &str) -> String {
+    format!("{claim}{PLACED_FILES}")
+}
+
+/// The claim whose [`placed_files`] would be called so.
+pub fn claim_of_placed_files(secret: &str) -> Option<&str> {
+    secret.strip_suffix(PLACED_FILES)
+}
+
+const PLACED_FILES: &str = "-sandbox-connections";
+
 /// The end of a name that changes with `text`: 10 hex digits.
 pub fn short_hash(text: &str) -> String {
     let mut hash = hash(text);

@@ -146,6 +146,8 @@ reasons! {
     BOUND_BEFORE_POLICY = "BoundBeforePolicy";
     /// The class needs a session to be fetched, which this installation does not do (C-036).
     SESSION_FETCH_UNAVAILABLE = "SessionFetchUnavailable";
+    /// What the condition `ConnectionsCurrent` says once every bound Connection is placed again (Q44).
+    CONNECTIONS_PLACED = "ConnectionsPlaced";
     /// A bound role is missing from the class's `connections` (K-012).
     CONNECTION_ROLE_UNDECLARED = "ConnectionRoleUndeclared";
     /// A required role has no Connection (K-013).

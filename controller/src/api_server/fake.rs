@@ -20,6 +20,8 @@ use crate::metrics::Metrics;
 pub(crate) enum Fault {
     /// It is not carried out, and answered with an error.
     Before,
+    /// It is refused for what it is.
+    Refused,
     /// It is carried out, and the answer is lost.
     After,
     /// It is never answered.
@@ -132,6 +134,7 @@ impl Fake {
             state.log.push(format!("{} {path}{suffix}", head.method));
             let answer = match fault {
                 Some(Fault::Before) => status(503, "ServiceUnavailable", "down", ""),
+                Some(Fault::Refused) => status(422, "Invalid", "refused", ""),
                 Some(Fault::Hang) => (0, Value::Null),
                 _ => state.carry_out(&head.method, &path, dry_run, body),
             };

@@ -3,11 +3,13 @@
 //! Each write is safe to be cut off before or after it, and to be made by two controllers at once:
 //! POST makes an object once, PUT and DELETE carry the uid and resourceVersion they were decided on.
 
+mod files;
 mod objects;
 
 use std::sync::Arc;
 
-use super::plan::{Applied, Outcome, Plan};
+use super::observed::ObjectKind;
+use super::plan::{Applied, FilesOutcome, Intent, Outcome, Plan, Urgent};
 use crate::api_server::{ApiServer, CallError, Place};
 use crate::cause::Chain;
 use crate::kind::Kind;
@@ -56,22 +58,69 @@ impl Apply {
         }
     }
 
-    /// Writes what the plan says in its order, up to the first refusal or conflict.
+    /// Writes what the plan says: in its order, up to the first refusal or conflict, or what takes a
+    /// credential away first, whatever is refused.
     pub async fn ensure(&self, plan: &Plan) -> Applied {
-        let mut applied = Applied::default();
+        match plan.urgent {
+            Urgent::No => self.in_order(plan).await,
+            Urgent::Revoke => self.revoke(plan).await,
+        }
+    }
+
+    async fn in_order(&self, plan: &Plan) -> Applied {
+        let mut applied = Applied {
+            files: self.files(plan).await,
+            ..Applied::default()
+        };
+        let placed = matches!(applied.files, None | Some(FilesOutcome::Done));
         for intent in &plan.ensure {
+            if intent.kind == ObjectKind::Deployment && !placed {
+                // Its pod would wait for the files that it is to have.
+                break;
+            }
             let outcome = self.carry_out(intent).await;
             let stop = matches!(outcome, Outcome::Refused(_) | Outcome::Conflict);
-            if let Outcome::Healed { paths, .. } = &outcome {
-                self.metrics.healed(intent.kind.into());
-                tracing::warn!(object = %name(intent), ?paths, "a stranger's edit was undone");
-            }
+            self.note(intent, &outcome);
             applied.outcomes.push((intent.kind, outcome));
             if stop {
                 break;
             }
         }
         applied
+    }
+
+    /// The baseline shuts the pod that comes, so it is still the first; then the Deployment, then the
+    /// files, which the old pod may have mounted as long as it runs.
+    async fn revoke(&self, plan: &Plan) -> Applied {
+        let mut intents: Vec<_> = plan.ensure.iter().collect();
+        intents.sort_by_key(|intent| match intent.kind {
+            ObjectKind::Baseline => 0,
+            ObjectKind::Deployment => 1,
+            _ => 2,
+        });
+        let mut applied = Applied::default();
+        for intent in intents {
+            let outcome = self.carry_out(intent).await;
+            if intent.kind == ObjectKind::Deployment && outcome.is_final_refusal() {
+                self.take_down(intent).await;
+            }
+            self.note(intent, &outcome);
+            applied.outcomes.push((intent.kind, outcome));
+        }
+        applied.files = self.files(plan).await;
+        applied
+    }
+
+    async fn files(&self, plan: &Plan) -> Option<FilesOutcome> {
+        let intent = plan.files.as_ref()?;
+        Some(self.render_files(intent).await)
+    }
+
+    fn note(&self, intent: &Intent, outcome: &Outcome) {
+        if let Outcome::Healed { paths, .. } = outcome {
+            self.metrics.healed(intent.kind.into());
+            tracing::warn!(object = %name(intent), ?paths, "a stranger's edit was undone");
+        }
     }
 
     /// Deletes what the plan says.

@@ -1,5 +1,6 @@
 //! Reads what the decision about a claim needs. The only reader of `claim`; does I/O.
 
+mod bindings;
 mod confirmed;
 
 use std::sync::Arc;

@@ -5,6 +5,7 @@
 //! intent hash, never whole. The readers in `read` turn API objects into these views, so that the
 //! caches and the answers of the API server are reduced in one way.
 
+mod binding;
 mod memory;
 mod object;
 mod pod;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 use sandgate_shared::api::{SandboxClaim, SandboxClassSpec, outside::AgentRuntimeSpec};
 use sandgate_shared::trust::Trust;
 
+pub use binding::Binding;
 pub use memory::{AppliedRecord, HeldBack, Memory, PastHeal, PastRefusal};
 pub use object::{LiveObject, ObjectKind};
 pub use pod::{
@@ -39,6 +41,9 @@ pub struct Observed {
     pub services: BTreeMap<ServiceKey, Lookup<AllowedTarget>>,
     /// The namespace is being deleted; nothing can be created in it (C-032).
     pub namespace_terminating: bool,
+    /// What stands of the Connections that the claim binds, in its order; `None` before they are looked
+    /// at, which is when nothing else keeps the claim from its sandbox.
+    pub bindings: Option<Vec<Binding>>,
     /// `sandgate-baseline` of the claim's namespace.
     pub baseline: Option<LiveObject>,
     /// The `NetworkPolicy` of the claim's name, whoever owns it.
@@ -66,6 +71,7 @@ impl Observed {
             class: Lookup::Missing,
             services: BTreeMap::new(),
             namespace_terminating: false,
+            bindings: None,
             baseline: None,
             policy: None,
             service: None,

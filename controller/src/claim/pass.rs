@@ -7,7 +7,8 @@ use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::api::{ClaimPhase, SandboxClaim, SandboxClaimStatus};
 
 use super::apply::Deleted;
-use super::plan::{self, Plan, StatusDecision, Verdict};
+use super::observed::Observed;
+use super::plan::{self, FilesOutcome, Plan, StatusDecision, Verdict};
 use super::report::Reported;
 use super::{ReconcileError, Reconciler};
 use crate::watch::Key;
@@ -28,7 +29,7 @@ impl Reconciler {
         };
         observed.memory = self.memories.recall(claim, &observed.claim);
         let now = self.gather.now();
-        let mut plan = plan::plan(&observed, &self.settings, now);
+        let mut plan = self.decide(&mut observed, now).await?;
         if plan.is_final() || plan.makes_again() {
             let confirmed = Box::pin(self.gather.confirmed(observed)).await;
             let confirmed = confirmed.map_err(ReconcileError::Gather)?;
@@ -36,7 +37,7 @@ impl Reconciler {
                 return Ok(Pass::Done(None));
             };
             observed = confirmed;
-            plan = plan::plan(&observed, &self.settings, now);
+            plan = self.decide(&mut observed, now).await?;
         }
         let applied = self.apply.ensure(&plan).await;
         observed.memory.record(&plan, &applied, now);
@@ -45,7 +46,14 @@ impl Reconciler {
         let decision = plan::status(&observed, &plan, &applied, &self.settings, now);
         let told = self.report.tell(&observed.claim, &decision).await;
         match told.map_err(ReconcileError::Report)? {
-            Reported::Done => self.finish(&observed.claim, &plan, &decision, now).await,
+            Reported::Done => {
+                let claim = &observed.claim;
+                let again = self.finish(claim, &plan, &decision, now).await?;
+                match applied.files {
+                    Some(FilesOutcome::Refused(_)) => Err(ReconcileError::Unfinished),
+                    Some(FilesOutcome::Done | FilesOutcome::Conflict) | None => Ok(again),
+                }
+            }
             Reported::Gone => Ok(Pass::Done(None)),
             Reported::Stale => {
                 let exists = self
@@ -60,6 +68,21 @@ impl Reconciler {
                 })
             }
         }
+    }
+
+    /// What is to be done for the claim. Its Connections are looked at where the decision hangs on them.
+    async fn decide(
+        &self,
+        observed: &mut Observed,
+        now: Timestamp,
+    ) -> Result<Plan, ReconcileError> {
+        let plan = plan::plan(observed, &self.settings, now);
+        if plan.verdict != Verdict::Look {
+            return Ok(plan);
+        }
+        let bindings = self.gather.bindings(&observed.claim).await;
+        observed.bindings = Some(bindings.map_err(ReconcileError::Gather)?);
+        Ok(plan::plan(observed, &self.settings, now))
     }
 
     /// What follows once the status says what was decided.

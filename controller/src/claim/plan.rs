@@ -20,14 +20,17 @@
 //! The memory takes in what apply did (`Memory::record`) before `status` is asked.
 //!
 //! Apply stops at the first intent that is refused or in conflict: a Deployment never stands
-//! without its policies.
+//! without its policies. It does not where a credential is to be taken away ([`Urgent::Revoke`]): then the
+//! Deployment is put first, and one that cannot be put is deleted.
 
 mod applied;
 mod baseline;
+mod connections;
 mod decision;
 mod deployment;
 mod digest;
 mod events;
+mod files;
 mod finished;
 mod gate;
 mod heal;
@@ -45,6 +48,7 @@ mod status_patch;
 mod strangers;
 
 use k8s_openapi::jiff::Timestamp;
+use sandgate_shared::checks::Dropped;
 
 use super::observed::Observed;
 
@@ -53,6 +57,7 @@ pub use baseline::{baseline, baseline_intent, guard};
 pub use decision::{EventDraft, StatusDecision};
 pub use digest::digest;
 pub(crate) use events::note as event_note;
+pub use files::{FilesIntent, FilesOutcome};
 pub use gate::{awaits_proof, ever_bound};
 pub use heal::DryRun;
 pub use network_policy::allowed_services;
@@ -71,6 +76,10 @@ pub struct Plan {
     /// Objects to write, in this order. Only what needs a request is in here: an unchanged claim
     /// has none.
     pub ensure: Vec<Intent>,
+    /// The Secret with the files that Connections place; only of a claim that binds some.
+    pub files: Option<FilesIntent>,
+    /// Whether a credential is to be taken from a running sandbox.
+    pub urgent: Urgent,
     /// Objects to delete, in this order.
     pub delete: Vec<Deletion>,
     /// Pods to delete because they have finished (O-038).
@@ -82,6 +91,17 @@ pub struct Plan {
     pub verified: bool,
 }
 
+/// Whether something comes before the usual order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Urgent {
+    /// Nothing does.
+    #[default]
+    No,
+    /// A Connection, Secret or key that went into the sandbox is gone: the Deployment goes first, and no
+    /// refusal keeps it (K-031).
+    Revoke,
+}
+
 /// What was decided about a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -89,6 +109,8 @@ pub enum Verdict {
     LeaveAlone,
     /// The claim is `Failed` or `Completed` already; only its objects are cleaned up (C-028, C-035).
     Over,
+    /// It hangs on the claim's Connections, which have not been looked at.
+    Look,
     /// The claim waits and has no object.
     Wait(Finding),
     /// The claim is admitted now, with what is to be built. The status says so before anything is made:
@@ -119,6 +141,8 @@ pub struct Build {
     pub standing_template: Option<String>,
     /// The Deployment is rendered anew from a class that changed since it was first built (C-034).
     pub rerendered: bool,
+    /// Connections that are not placed any more; `None` where the claim binds none.
+    pub dropped: Option<Vec<Dropped>>,
     /// Allowed Services that open nothing, or less than asked, each in one sentence (O-030).
     pub unresolved: Vec<String>,
     /// A refused write is not tried again before this moment.
@@ -133,6 +157,7 @@ pub fn plan(observed: &Observed, settings: &Settings, now: Timestamp) -> Plan {
     let plan = match gate {
         Gate::LeaveAlone => Plan::nothing(Verdict::LeaveAlone),
         Gate::Over => objects::clean_up(observed),
+        Gate::Look => Plan::nothing(Verdict::Look),
         Gate::Wait(finding) => Plan::nothing(Verdict::Wait(finding)),
         Gate::Fail(finding) => Plan::nothing(Verdict::Fail(finding)),
         Gate::Admit => objects::admit(observed, settings),
@@ -157,6 +182,8 @@ impl Plan {
     fn nothing(verdict: Verdict) -> Self {
         Self {
             ensure: Vec::new(),
+            files: None,
+            urgent: Urgent::No,
             delete: Vec::new(),
             finished: Vec::new(),
             verdict,

@@ -18,6 +18,7 @@ use crate::provenance::Provenance;
 use crate::queue::Next;
 use crate::watch::{Key, Source, Subject};
 
+mod connections;
 mod finished;
 mod guard;
 mod leaving;

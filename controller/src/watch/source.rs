@@ -24,6 +24,8 @@ pub enum Source {
     NetworkPolicies,
     /// All Connections.
     Connections,
+    /// All Secrets, their metadata alone; nothing of them is kept (K-029).
+    Secrets,
     /// All workspaces; a cluster may serve none.
     Workspaces,
     /// Volume claims; only whether they stand or are being deleted is kept.
@@ -38,7 +40,7 @@ pub enum Source {
 
 impl Source {
     /// Every source.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Claims,
         Self::Classes,
         Self::ClusterClasses,
@@ -47,6 +49,7 @@ impl Source {
         Self::Services,
         Self::NetworkPolicies,
         Self::Connections,
+        Self::Secrets,
         Self::Workspaces,
         Self::ContentClaims,
         Self::Deployments,
@@ -65,6 +68,7 @@ impl Source {
             Self::Services => Kind::Service,
             Self::NetworkPolicies => Kind::NetworkPolicy,
             Self::Connections => Kind::Connection,
+            Self::Secrets => Kind::Secret,
             Self::Workspaces => Kind::Workspace,
             Self::ContentClaims => Kind::PersistentVolumeClaim,
             Self::Deployments => Kind::Deployment,
@@ -87,6 +91,7 @@ impl Source {
             | Self::Services
             | Self::NetworkPolicies
             | Self::Connections
+            | Self::Secrets
             | Self::Workspaces
             | Self::ContentClaims => None,
         }
@@ -95,7 +100,7 @@ impl Source {
     /// Whether only the metadata of the objects is asked for, and of that no annotation is taken in:
     /// what `kubectl apply` leaves there is the whole object.
     pub fn metadata_only(self) -> bool {
-        self == Self::ContentClaims
+        matches!(self, Self::Secrets | Self::ContentClaims)
     }
 
     /// Whether the API server may not serve the kind at all, which is then the same as that there are

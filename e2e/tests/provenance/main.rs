@@ -11,6 +11,7 @@
 )]
 
 mod foreign_webhook;
+mod own_connections;
 mod own_edits;
 mod own_leaders;
 mod own_parts;

@@ -35,14 +35,9 @@ async fn a_claim_of_the_operator_is_verified_and_what_is_not_built_yet_waits_and
             "full",
             &json!({ "mounts": [{ "role": "session" }], "handle": "box/default" }),
         ),
-        claim_with(
-            "connects",
-            "full",
-            &json!({ "connections": [{ "role": "vcs", "connection": "github" }] }),
-        ),
         claim_with("enrols", "full", &enrolment),
     ];
-    claims[4]["spec"]
+    claims[3]["spec"]
         .as_object_mut()
         .unwrap()
         .remove("agentRuntimeRef");

@@ -69,6 +69,13 @@ fn cluster_rules(configuration: &str) -> Value {
             &["connections", "workspaces"],
             &["list", "watch"],
         ),
+        rule(&[names::GROUP], &["connections"], &["get"]),
+        // A Connection may name any Secret of its namespace, and a claim's placed files are in one.
+        rule(
+            &[""],
+            &["secrets"],
+            &["get", "list", "watch", "create", "update", "delete"]
+        ),
         rule(&[""], &["persistentvolumeclaims"], &["list", "watch"]),
         rule(
             &["apps"],

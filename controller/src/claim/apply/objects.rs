@@ -59,6 +59,35 @@ impl Apply {
         })
     }
 
+    /// Deletes an object of ours that cannot be put as it has to be.
+    pub(super) async fn take_down(&self, intent: &Intent) {
+        let place = place(intent);
+        for _ in 0..ATTEMPTS {
+            match self.delete_ours(intent, place).await {
+                Ok(()) => return,
+                Err(Again::Refused(error)) => {
+                    let error = Chain(&error);
+                    tracing::warn!(object = %name(intent), %error, "a credential could not be taken away yet");
+                    return;
+                }
+                Err(Again::Changed | Again::Gone) => {}
+            }
+        }
+    }
+
+    async fn delete_ours(&self, intent: &Intent, place: Place<'_>) -> Result<(), Again> {
+        let Some(live) = self.api.get(place).await? else {
+            return Ok(());
+        };
+        if intent.is_ours(&untyped(&live)?) {
+            let uid = live.metadata.uid.as_deref().unwrap_or_default();
+            let version = live.metadata.resource_version.as_deref();
+            let version = version.unwrap_or_default();
+            self.api.delete(place, uid, version).await?;
+        }
+        Ok(())
+    }
+
     async fn post(&self, intent: &Intent) -> Result<Outcome, Again> {
         let object = typed(&intent.object)?;
         let made = self

@@ -2,7 +2,7 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::Refusal;
+use super::{FilesOutcome, Refusal};
 use crate::claim::observed::ObjectKind;
 
 /// What apply did.
@@ -10,6 +10,8 @@ use crate::claim::observed::ObjectKind;
 pub struct Applied {
     /// In order of the plan, up to and including the first refusal or conflict.
     pub outcomes: Vec<(ObjectKind, Outcome)>,
+    /// What became of the Secret with the placed files, if the plan has one.
+    pub files: Option<FilesOutcome>,
 }
 
 /// What became of one intent.
@@ -44,6 +46,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Whether the write is refused for what it is, so that it is refused again.
+    pub fn is_final_refusal(&self) -> bool {
+        matches!(self, Self::Refused(refusal) if matches!(refusal.code, 400 | 403 | 422))
+    }
+
     /// What stands, if the write succeeded or was not needed.
     pub fn stored(&self) -> Option<&Stored> {
         match self {

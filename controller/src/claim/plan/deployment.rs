@@ -1,6 +1,7 @@
 //! The Deployment of a claim: one restricted pod of the class's image (O-004 to O-017, O-020,
 //! O-035, O-036). Pure.
 
+mod connections;
 mod container;
 mod volumes;
 
@@ -13,14 +14,16 @@ use k8s_openapi::{
     },
     apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta},
 };
+use kube::ResourceExt as _;
 use sandgate_shared::{
     api::{SandboxClaim, SandboxClassSpec},
+    checks::Placement,
     names, reason,
 };
 
-use self::{container::container, volumes::volumes};
+use self::{connections::files, container::container, volumes::volumes};
 use super::{
-    Finding,
+    Finding, Settings,
     intent::{owned_metadata, runtime_label, selector},
 };
 
@@ -44,17 +47,24 @@ const MESH_ANNOTATIONS: [(&str, &str); 3] = [
 pub(super) fn deployment(
     claim: &SandboxClaim,
     class: &SandboxClassSpec,
+    placement: Option<&Placement>,
+    settings: &Settings,
 ) -> Result<Deployment, Finding> {
+    let mut metadata = owned_metadata(claim);
+    if let Some(placement) = placement {
+        let digest = [(names::ANNOTATION_BINDINGS, placement.digest.as_str())];
+        metadata.annotations = Some(owned(&digest));
+    }
     let pod = PodTemplateSpec {
         metadata: Some(ObjectMeta {
             labels: Some(pod_labels(claim)),
             annotations: Some(owned(&MESH_ANNOTATIONS)),
             ..ObjectMeta::default()
         }),
-        spec: Some(pod_spec(class)?),
+        spec: Some(pod_spec(claim, class, placement, settings)?),
     };
     Ok(Deployment {
-        metadata: owned_metadata(claim),
+        metadata,
         spec: Some(DeploymentSpec {
             replicas: Some(1),
             revision_history_limit: Some(1),
@@ -87,20 +97,34 @@ fn pod_labels(claim: &SandboxClaim) -> BTreeMap<String, String> {
     labels
 }
 
-fn pod_spec(class: &SandboxClassSpec) -> Result<PodSpec, Finding> {
-    let (volumes, mounts) = volumes(class)?;
+fn pod_spec(
+    claim: &SandboxClaim,
+    class: &SandboxClassSpec,
+    placement: Option<&Placement>,
+    settings: &Settings,
+) -> Result<PodSpec, Finding> {
+    let (mut volumes, mut mounts) = volumes(class)?;
+    let files = placement.and_then(|placement| files(&claim.name_any(), class, placement));
+    // A Secret's files are root's: the group lets the sandbox's user read them (O-032).
+    let fs_group = files.as_ref().and(settings.sandbox_fs_group);
+    if let Some((volume, mounted)) = files {
+        volumes.push(volume);
+        mounts.extend(mounted);
+    }
     Ok(PodSpec {
         automount_service_account_token: Some(false),
         enable_service_links: Some(false),
         security_context: Some(PodSecurityContext {
             run_as_non_root: Some(true),
+            fs_group,
+            fs_group_change_policy: fs_group.map(|_| "OnRootMismatch".to_owned()),
             seccomp_profile: Some(SeccompProfile {
                 type_: "RuntimeDefault".to_owned(),
                 localhost_profile: None,
             }),
             ..PodSecurityContext::default()
         }),
-        containers: vec![container(class, mounts)?],
+        containers: vec![container(class, placement, mounts)?],
         volumes: filled(volumes),
         runtime_class_name: class.runtime_class_name.clone(),
         node_selector: class.node_selector.clone().filter(|map| !map.is_empty()),
@@ -109,7 +133,7 @@ fn pod_spec(class: &SandboxClassSpec) -> Result<PodSpec, Finding> {
     })
 }
 
-fn invalid(what: &str) -> Finding {
+pub(super) fn invalid(what: &str) -> Finding {
     Finding {
         reason: reason::INVALID_CLASS,
         message: format!("the class cannot be built: {what}; correct it and make the claim again"),

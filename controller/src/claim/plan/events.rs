@@ -35,6 +35,7 @@ pub(super) fn events(before: &SandboxClaimStatus, after: &SandboxClaimStatus) ->
         (condition::SANDBOX_MODIFIED, "True", "Heal"),
         (condition::ALLOWED_SERVICES_RESOLVED, "False", "OpenEgress"),
         (condition::OBJECTS_CURRENT, "False", "Write"),
+        (condition::CONNECTIONS_CURRENT, "False", "Revoke"),
     ] {
         let news = find(after, name).filter(|new| new.status == bad);
         let told = find(before, name).filter(|old| old.status == bad);

@@ -3,6 +3,7 @@
 
 mod admission;
 mod class;
+mod connections;
 mod leaving;
 mod names;
 mod provenance;
@@ -17,6 +18,7 @@ use super::{Finding, Settings};
 use crate::claim::observed::Observed;
 
 pub(super) use class::class_missing;
+pub(super) use connections::binds;
 pub(super) use names::{conflict, owns};
 pub use provenance::awaits_proof;
 
@@ -37,6 +39,8 @@ pub(super) enum Gate {
     LeaveAlone,
     /// The claim is final.
     Over,
+    /// Not known before the claim's Connections are looked at.
+    Look,
     /// Not yet.
     Wait(Finding),
     /// Never.
@@ -68,12 +72,24 @@ fn asks(observed: &Observed, verified: bool) -> Gate {
         return Gate::Wait(finding);
     }
     let before_bind = !ever_bound(claim);
+    let binds = connections::binds(&claim.spec);
+    if before_bind && let Some(finding) = connections::unfetched(observed) {
+        return Gate::Wait(finding);
+    }
     let checks = [
         names::name_conflict(observed),
         before_bind.then(|| runtime::allows(observed)).flatten(),
         before_bind.then(|| class::fits(observed)).flatten(),
     ];
-    match checks.into_iter().flatten().next() {
+    if let Some(finding) = checks.into_iter().flatten().next() {
+        return Gate::Fail(finding);
+    }
+    let failure = match &observed.bindings {
+        None if binds => return Gate::Look,
+        Some(bindings) if before_bind => connections::failure(observed, bindings),
+        _ => None,
+    };
+    match failure {
         Some(finding) => Gate::Fail(finding),
         None if verified || !admission::admitted(observed) => Gate::Admit,
         None => Gate::Build,

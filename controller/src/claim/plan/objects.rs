@@ -2,16 +2,17 @@
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use sandgate_shared::{names, reason};
+use sandgate_shared::{checks::Dropped, names, reason};
 use serde_json::Value;
 
 use super::{
-    Action, Build, Deletion, Finding, LiveRef, Plan, Settings, Verdict,
+    Action, Build, Deletion, FilesIntent, Finding, LiveRef, Plan, Settings, Urgent, Verdict,
     baseline::baseline,
+    connections::Standing,
     deployment::deployment,
     digest::hash,
     finished::finished,
-    gate::{class_missing, ever_bound, owns},
+    gate::{binds, class_missing, ever_bound, owns},
     intent::{Sealed, seal},
     network_policy::network_policy,
     service::service,
@@ -33,11 +34,13 @@ struct Rendered {
     sealed: Vec<Sealed>,
     template_hash: String,
     unresolved: Vec<String>,
+    dropped: Option<Vec<Dropped>>,
 }
 
 /// Plans the admission of a claim whose objects can be rendered.
 pub(super) fn admit(observed: &Observed, settings: &Settings) -> Plan {
-    Plan::nothing(match render(observed, settings) {
+    let standing = Standing::of(observed);
+    Plan::nothing(match render(observed, standing.as_ref(), settings) {
         Ok(rendered) => Verdict::Admit(Build {
             template_hash: Some(rendered.template_hash),
             unresolved: rendered.unresolved,
@@ -49,17 +52,31 @@ pub(super) fn admit(observed: &Observed, settings: &Settings) -> Plan {
 
 /// Plans the objects of a claim that was admitted.
 pub(super) fn build(observed: &Observed, settings: &Settings, now: Timestamp) -> Plan {
-    match render(observed, settings) {
-        Ok(rendered) => ensure(observed, rendered, now),
-        Err(finding) => keep(observed, finding),
+    let standing = Standing::of(observed);
+    let standing = standing.as_ref();
+    let plan = match render(observed, standing, settings) {
+        Ok(rendered) => ensure(observed, standing, rendered, now),
+        Err(finding) => keep(observed, standing, finding),
+    };
+    Plan {
+        files: standing.map(|standing| standing.files(observed)),
+        ..plan
     }
 }
 
-fn render(observed: &Observed, settings: &Settings) -> Result<Rendered, Finding> {
+fn render(
+    observed: &Observed,
+    standing: Option<&Standing<'_>>,
+    settings: &Settings,
+) -> Result<Rendered, Finding> {
     let claim = &observed.claim;
     let class = observed.class.found().ok_or_else(|| class_missing(claim))?;
     let policy = network_policy(observed, class, settings);
-    let deployment = to_value(&deployment(claim, class)?)?;
+    let placed = standing
+        .map(|standing| standing.placed(class))
+        .transpose()?;
+    let (placement, dropped) = placed.unzip();
+    let deployment = to_value(&deployment(claim, class, placement.as_ref(), settings)?)?;
     let template = deployment.pointer("/spec/template").map(hash);
     Ok(Rendered {
         sealed: vec![
@@ -69,6 +86,7 @@ fn render(observed: &Observed, settings: &Settings) -> Result<Rendered, Finding>
         ],
         template_hash: template.unwrap_or_default(),
         unresolved: policy.unresolved,
+        dropped,
     })
 }
 
@@ -80,13 +98,16 @@ fn to_value(object: &impl serde::Serialize) -> Result<Value, Finding> {
 }
 
 /// The class cannot be rendered (any more). A claim that bound keeps what stands while nothing has
-/// to be written; otherwise it fails (C-034).
-fn keep(observed: &Observed, finding: Finding) -> Plan {
+/// to be written; otherwise it fails (C-034), and so it does where a credential has to go that can only go
+/// with the pod (K-031).
+fn keep(observed: &Observed, standing: Option<&Standing<'_>>, finding: Finding) -> Plan {
     let stands = ObjectKind::OWNED.iter().all(|kind| {
         let live = observed.live(*kind);
         live.is_some_and(|live| untouched(observed, *kind, live).unwrap_or(false))
     });
-    if !stands || !ever_bound(&observed.claim) {
+    let live = observed.deployment.as_ref();
+    let revoked = standing.is_some_and(|standing| standing.urgent(live) == Urgent::Revoke);
+    if !stands || revoked || !ever_bound(&observed.claim) {
         return Plan::nothing(Verdict::Fail(finding));
     }
     let namespace = observed.claim.namespace().unwrap_or_default();
@@ -100,20 +121,28 @@ fn keep(observed: &Observed, finding: Finding) -> Plan {
 }
 
 /// Order matters: what shuts the sandbox stands before what runs it (O-037).
-fn ensure(observed: &Observed, rendered: Rendered, now: Timestamp) -> Plan {
+fn ensure(
+    observed: &Observed,
+    standing: Option<&Standing<'_>>,
+    rendered: Rendered,
+    now: Timestamp,
+) -> Plan {
     let namespace = observed.claim.namespace().unwrap_or_default();
     let status = observed.claim.status.as_ref();
     let pinned = status.and_then(|status| status.template_hash.as_deref());
     let mut build = Build {
         standing_template: standing_template(observed, &rendered),
         unresolved: rendered.unresolved,
+        dropped: rendered.dropped,
         ..Build::default()
     };
+    let live = observed.deployment.as_ref();
+    let urgent = standing.map_or(Urgent::No, |standing| standing.urgent(live));
     let mut intents: Vec<_> = baseline(observed.baseline.as_ref(), &namespace)
         .into_iter()
         .collect();
     for sealed in rendered.sealed {
-        match needed(observed, &sealed, now) {
+        match needed(observed, standing, &sealed, now) {
             Need::Nothing => {}
             Need::Held(until) => build.held_until = Some(earliest(build.held_until, until)),
             Need::Write(action) => {
@@ -125,7 +154,8 @@ fn ensure(observed: &Observed, rendered: Rendered, now: Timestamp) -> Plan {
         }
     }
     build.template_hash = Some(rendered.template_hash);
-    if let Some(past) = &observed.memory.refusal {
+    let refusal = observed.memory.refusal.as_ref();
+    if let Some(past) = refusal.filter(|_| urgent == Urgent::No) {
         let paused = intents.iter().position(|intent| {
             intent.kind == past.kind && intent.hash == past.intent && past.until > now
         });
@@ -136,6 +166,7 @@ fn ensure(observed: &Observed, rendered: Rendered, now: Timestamp) -> Plan {
     }
     Plan {
         ensure: intents,
+        urgent,
         finished: finished(observed),
         ..Plan::nothing(Verdict::Build(build))
     }
@@ -156,16 +187,24 @@ enum Need {
     Write(Action),
 }
 
-fn needed(observed: &Observed, sealed: &Sealed, now: Timestamp) -> Need {
+fn needed(
+    observed: &Observed,
+    standing: Option<&Standing<'_>>,
+    sealed: &Sealed,
+    now: Timestamp,
+) -> Need {
     let Some(live) = observed.live(sealed.kind) else {
         return Need::Write(Action::Create);
     };
+    let pinned = sealed.kind == ObjectKind::Deployment;
+    if pinned && standing.is_some_and(|standing| standing.differs_from(live)) {
+        return Need::Write(Action::Update(LiveRef::of(live)));
+    }
     let held = observed.memory.held.get(&sealed.kind);
     if let Some(held) = held.filter(|held| held.digest == live.digest && held.until > now) {
         return Need::Held(held.until);
     }
     let same_intent = live.intent.as_deref() == Some(sealed.hash.as_str());
-    let pinned = sealed.kind == ObjectKind::Deployment;
     let target = LiveRef::of(live);
     let known = untouched(observed, sealed.kind, live);
     // Certain when this very process wrote it last. A record of an earlier process may be older
@@ -222,8 +261,10 @@ pub(super) fn clean_up(observed: &Observed) -> Plan {
             live: LiveRef::of(live),
         })
     });
+    let claim = &observed.claim;
     Plan {
         delete: delete.collect(),
+        files: binds(&claim.spec).then(|| FilesIntent::of(claim, Vec::new())),
         finished: finished(observed),
         ..Plan::nothing(Verdict::Over)
     }

@@ -20,6 +20,9 @@ pub struct Settings {
     /// Username of the controller itself, which tells a refusal by its own RBAC from one by
     /// admission (C-032).
     pub operator_username: String,
+    /// Group that may read what is placed in a sandbox; without one the cluster gives the pod a group
+    /// itself (O-032).
+    pub sandbox_fs_group: Option<i64>,
     /// How long after policy, binding and proof a claim must have been created to be provable (P-013).
     pub claim_policy_grace: Duration,
 }
@@ -52,6 +55,7 @@ impl Default for Settings {
             judges_before_translation: false,
             operator_username: "system:serviceaccount:sandgate-system:sandgate-controller"
                 .to_owned(),
+            sandbox_fs_group: None,
             claim_policy_grace: Duration::from_mins(1),
         }
     }

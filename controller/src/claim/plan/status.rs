@@ -22,9 +22,9 @@ use self::{
     requeue::requeue,
 };
 use super::{
-    Applied, Build, Finding, Plan, RefusalClass, Settings, StatusDecision, Verdict,
+    Applied, Build, FilesOutcome, Finding, Plan, RefusalClass, Settings, StatusDecision, Verdict,
     events::events,
-    gate::{conflict, ever_bound},
+    gate::{binds, conflict, ever_bound},
     intent::runtime_label,
     readiness::{Health, health, starting},
 };
@@ -47,7 +47,7 @@ pub fn status(
         now: now_second,
     };
     let (mut next, requeue) = match &plan.verdict {
-        Verdict::LeaveAlone | Verdict::Over => return StatusDecision::default(),
+        Verdict::LeaveAlone | Verdict::Look | Verdict::Over => return StatusDecision::default(),
         Verdict::Wait(finding) => (report.settle(ClaimPhase::Pending, finding), None),
         Verdict::Admit(build) => (report.admitted(build), None),
         Verdict::Fail(finding) => (report.settle(ClaimPhase::Failed, finding), None),
@@ -97,7 +97,11 @@ impl Report<'_> {
         if let Some(kind) = self.conflict() {
             return Some(self.settle(ClaimPhase::Failed, &conflict(self.observed, kind)));
         }
+        let files = self.files_trouble();
         let bound_before = ever_bound(&self.observed.claim);
+        if !bound_before && self.applied.files == Some(FilesOutcome::Conflict) {
+            return files.map(|finding| self.settle(ClaimPhase::Failed, &finding));
+        }
         let refused = self.refused(build);
         if let Some((kind, refusal)) = refused {
             match refusal.class(&self.settings.operator_username) {
@@ -116,6 +120,7 @@ impl Report<'_> {
                 refusal.class(&self.settings.operator_username),
             )
         });
+        let trouble = trouble.or(files);
         let standing = ObjectKind::OWNED.iter().all(|kind| self.stands(*kind));
         let finding = match (health(self.observed, self.deployment()), &trouble) {
             (_, Some(trouble)) if !bound_before || !standing => Some(trouble.clone()),
@@ -131,6 +136,9 @@ impl Report<'_> {
         self.note_services(&mut conditions, build);
         notes::note_trouble(&mut conditions, trouble.filter(|_| bound_before));
         self.note_strangers(&mut conditions);
+        if bound_before {
+            notes::note_connections(&mut conditions, build);
+        }
         Some(next)
     }
 
@@ -184,8 +192,13 @@ impl Report<'_> {
         let mut next = self.in_phase(ClaimPhase::Bound);
         next.addresses = Some(self.addresses());
         let mut conditions = Conditions::of(&mut next, self.generation(), self.now);
-        let message = if runtime_label(&self.observed.claim).is_some() {
+        let message = if runtime_label(&self.observed.claim).is_some()
+            && !binds(&self.observed.claim.spec)
+        {
             "the sandbox answers at its addresses"
+        } else if runtime_label(&self.observed.claim).is_some() {
+            "the sandbox answers at its addresses; it cannot reach the hosts of its Connections, for which \
+             this version of the operator has no egress proxy yet"
         } else {
             "the sandbox is ready, but lets nobody in: the AgentRuntime's name is longer than the 63 \
              characters that a pod's label can hold, so its pods cannot be told from others; give \

@@ -1,6 +1,7 @@
 //! Tests of the decision, on a claim whose API server is a few lines of Rust (`world`).
 
 mod admission;
+mod connections;
 mod drift;
 mod egress;
 mod events;

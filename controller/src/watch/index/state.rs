@@ -23,7 +23,12 @@ enum ClaimsBy {
     Uid(String),
     Runtime(Key),
     Class(ClassKind, Key),
+    Connection(Key),
 }
+
+/// The Secret that a Connection names.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Names(Key);
 
 /// A Service that a class allows. No namespace means the claim's.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -59,7 +64,8 @@ pub(super) struct State {
     services: Objects,
     policies: Objects,
     baselines: Objects,
-    connections: Table<ConnectionSpec, ()>,
+    connections: Table<ConnectionSpec, Names>,
+    listing_secrets: bool,
     workspaces: Table<WorkspaceSpec, ()>,
     /// Volume claims; whether they are being deleted.
     content_claims: Table<bool, ()>,
@@ -86,7 +92,8 @@ impl Default for State {
             services: Table::new(alone),
             policies: Table::new(alone),
             baselines: Table::new(alone),
-            connections: Table::new(alone),
+            connections: Table::new(names_secret),
+            listing_secrets: false,
             workspaces: Table::new(alone),
             content_claims: Table::new(alone),
             deployments: Table::new(alone),
@@ -148,6 +155,7 @@ impl State {
             runtime: runtime.cloned().into(),
             class: class.cloned().into(),
             services,
+            bindings: None,
             namespace_terminating: self.is_terminating(&key.namespace),
             baseline: self.baselines.get(&baseline).cloned(),
             policy: self.policies.get(&sandbox).cloned(),
@@ -212,14 +220,23 @@ fn claims_by(key: &Key, claim: &SandboxClaim) -> Vec<ClaimsBy> {
     };
     let runtime = claim.spec.agent_runtime_ref.as_ref();
     let uid = claim.metadata.uid.clone();
+    let connections = claim.spec.connections.iter().flatten();
+    let connections = connections.map(|binding| Key::new(&key.namespace, &binding.connection));
     [ClaimsBy::Class(
         class.kind,
         Key::new(namespace, &class.name),
     )]
     .into_iter()
+    .chain(connections.map(ClaimsBy::Connection))
     .chain(runtime.map(|runtime| ClaimsBy::Runtime(Key::new(&key.namespace, &runtime.name))))
     .chain(uid.map(ClaimsBy::Uid))
     .collect()
+}
+
+fn names_secret(key: &Key, connection: &ConnectionSpec) -> Vec<Names> {
+    let named = connection.credential.secret_ref.as_ref();
+    let named = named.map(|secret| Names(Key::new(&key.namespace, &secret.name)));
+    named.into_iter().collect()
 }
 
 fn allows(_: &Key, class: &SandboxClassSpec) -> Vec<Allows> {

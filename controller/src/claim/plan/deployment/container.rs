@@ -7,13 +7,14 @@ use k8s_openapi::{
     },
     apimachinery::pkg::util::intstr::IntOrString,
 };
-use sandgate_shared::api::SandboxClassSpec;
+use sandgate_shared::{api::SandboxClassSpec, checks::Placement};
 
-use super::{CONTAINER, filled, invalid};
+use super::{CONTAINER, connections::variables, filled, invalid};
 use crate::claim::plan::Finding;
 
 pub(super) fn container(
     class: &SandboxClassSpec,
+    placement: Option<&Placement>,
     mounts: Vec<VolumeMount>,
 ) -> Result<Container, Finding> {
     let env = class.env.iter().flatten().map(|variable| EnvVar {
@@ -21,6 +22,9 @@ pub(super) fn container(
         value: variable.value.clone(),
         value_from: None,
     });
+    let env = env.chain(placement.into_iter().flat_map(variables));
+    let further = placement.into_iter().flat_map(|placement| &placement.args);
+    let args = class.args.iter().flatten().chain(further).cloned();
     let ports = class.ports.iter().map(|port| ContainerPort {
         name: Some(port.name.clone()),
         container_port: port.port,
@@ -32,7 +36,7 @@ pub(super) fn container(
         name: CONTAINER.to_owned(),
         image: Some(class.image.clone()),
         image_pull_policy: Some(class.image_pull_policy.as_str().to_owned()),
-        args: class.args.clone().and_then(filled),
+        args: filled(args.collect()),
         env: filled(env.collect()),
         ports: filled(ports.collect()),
         readiness_probe: Some(readiness_probe(class)?),

@@ -7,7 +7,7 @@ use sandgate_shared::{
     trust::Verdict,
 };
 
-use super::{Gate, bindings, ever_bound, holds};
+use super::{Gate, bindings, connections::binds, ever_bound, holds};
 use crate::claim::{
     observed::Observed,
     plan::{Finding, Settings},
@@ -76,12 +76,11 @@ impl Reserved {
     /// Role `scratch` is nobody's to keep.
     fn of(spec: &SandboxClaimSpec) -> Option<Self> {
         let mounts_more = bindings(spec).any(|binding| binding.role() != "scratch");
-        let connects = spec.connections.iter().flatten().next().is_some();
         if spec.enrolment.is_some() {
             Some(Self::Enrolment)
         } else if mounts_more {
             Some(Self::Mount)
-        } else if connects {
+        } else if binds(spec) {
             Some(Self::Connections)
         } else if spec.target_path.is_some() {
             Some(Self::TargetPath)
@@ -115,7 +114,7 @@ impl Reserved {
 /// for (C-036). A `targetPath` asks for nothing before work is promoted.
 pub(super) fn not_built(spec: &SandboxClaimSpec) -> Option<Finding> {
     match Reserved::of(spec)? {
-        Reserved::TargetPath => None,
+        Reserved::Connections | Reserved::TargetPath => None,
         reserved => Some(Finding {
             reason: reason::PART_NOT_BUILT,
             message: format!(

@@ -1,12 +1,16 @@
 //! What is said beside the phase: Services that open nothing, writes that wait, strangers' edits.
 //! Pure.
 
-use sandgate_shared::reason::{self, condition};
+use kube::ResourceExt as _;
+use sandgate_shared::{
+    names,
+    reason::{self, condition},
+};
 
 use super::{Report, conditions::Conditions};
 use crate::claim::{
     observed::ObjectKind,
-    plan::{Build, Finding, Refusal, RefusalClass},
+    plan::{Build, FilesOutcome, Finding, Refusal, RefusalClass},
 };
 
 impl Report<'_> {
@@ -19,6 +23,33 @@ impl Report<'_> {
         } else if self.observed.class.found().is_some() {
             let message = "every Service of egress.allowedServices is open";
             conditions.set_if_present(name, true, reason::SERVICES_RESOLVED, message);
+        }
+    }
+
+    /// What is said of the Secret with the placed files where it is not as it should be. The API server's
+    /// own words may quote what was sent and are not repeated (K-032).
+    pub(super) fn files_trouble(&self) -> Option<Finding> {
+        let name = names::placed_files(&self.observed.claim.name_any());
+        match self.applied.files.as_ref()? {
+            FilesOutcome::Done => None,
+            FilesOutcome::Conflict => Some(Finding {
+                reason: reason::NAME_CONFLICT,
+                message: format!(
+                    "Secret {name} exists and does not belong to this claim; it was left as it is. Delete it, or make the claim again under another name"
+                ),
+            }),
+            FilesOutcome::Refused(code) => {
+                let answer = match code {
+                    0 => "did not answer".to_owned(),
+                    code => format!("answered {code}"),
+                };
+                Some(Finding {
+                    reason: reason::WRITE_RETRIED,
+                    message: format!(
+                        "the API server {answer} when Secret {name} with the placed files was written; it is tried again by itself"
+                    ),
+                })
+            }
         }
     }
 
@@ -37,6 +68,25 @@ pub(super) fn note_admission(conditions: &mut Conditions<'_>) {
     let message =
         "the claim was admitted: it counts under its AgentRuntime's limits until it is over";
     conditions.set(condition::ADMITTED, true, reason::ADMITTED, message);
+}
+
+/// Connections that are not placed any more in the sandbox of a claim that bound (K-030).
+pub(super) fn note_connections(conditions: &mut Conditions<'_>, build: &Build) {
+    let name = condition::CONNECTIONS_CURRENT;
+    let Some(dropped) = &build.dropped else {
+        return;
+    };
+    if let Some(first) = dropped.first() {
+        let told: Vec<_> = dropped
+            .iter()
+            .map(|it| it.failure.message.as_str())
+            .collect();
+        let message = format!("the sandbox runs without: {}", told.join("; "));
+        conditions.set(name, false, first.failure.reason, &message);
+    } else {
+        let message = "every Connection that the claim binds is placed";
+        conditions.set_if_present(name, true, reason::CONNECTIONS_PLACED, message);
+    }
 }
 
 /// A refused write of a claim that bound: said beside `Ready`, which speaks of the sandbox (C-032).

@@ -13,7 +13,7 @@ use super::super::{
     Verdict, plan, status, status_patch,
 };
 use crate::claim::observed::{
-    AllowedTarget, LiveObject, Lookup, Memory, ObjectKind, Observed, ObservedPod,
+    AllowedTarget, Binding, LiveObject, Lookup, Memory, ObjectKind, Observed, ObservedPod,
     ObservedReplicaSet, ServiceKey, Target, TargetPort,
 };
 
@@ -174,7 +174,11 @@ impl World {
 
     /// One reconcile: plan, apply, remember, report.
     pub(super) fn reconcile(&mut self, now: Timestamp) -> (Plan, StatusDecision) {
-        let plan = self.plan(now);
+        let mut plan = self.plan(now);
+        if plan.verdict == Verdict::Look {
+            self.observed.bindings = Some(self.without_connections());
+            plan = self.plan(now);
+        }
         let applied = self.apply(&plan);
         for deletion in &plan.delete {
             self.store.remove(&deletion.kind);
@@ -209,6 +213,19 @@ impl World {
             }
         }
         panic!("the claim does not settle: {:?}", self.plan(now));
+    }
+
+    /// What is found of the claim's Connections where a test has put none.
+    fn without_connections(&self) -> Vec<Binding> {
+        let bindings = self.observed.claim.spec.connections.iter().flatten();
+        bindings
+            .map(|binding| Binding {
+                role: binding.role.clone(),
+                connection: binding.connection.clone(),
+                found: None,
+                secret: None,
+            })
+            .collect()
     }
 
     pub(super) fn apply(&mut self, plan: &Plan) -> Applied {

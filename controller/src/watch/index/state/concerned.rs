@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sandgate_shared::api::ClassKind;
 use sandgate_shared::names;
 
-use super::{Allows, ClaimsBy, State};
+use super::{Allows, ClaimsBy, Names, State};
 use crate::watch::{Key, Source, Subject};
 
 impl State {
@@ -22,6 +22,8 @@ impl State {
             Source::Classes => self.of_class(ClassKind::SandboxClass, key),
             Source::ClusterClasses => self.of_class(ClassKind::ClusterSandboxClass, key),
             Source::Runtimes => self.claims_by(&ClaimsBy::Runtime(key.clone())),
+            Source::Connections => self.claims_by(&ClaimsBy::Connection(key.clone())),
+            Source::Secrets => self.that_place(key),
             Source::Namespaces => self.claims_in(&key.name),
             Source::Services => {
                 let mut claims = self.that_allow(key);
@@ -30,7 +32,7 @@ impl State {
             }
             Source::NetworkPolicies | Source::Deployments => self.named_by(key),
             // No decision about a claim reads these.
-            Source::Connections | Source::Workspaces | Source::ContentClaims => BTreeSet::new(),
+            Source::Workspaces | Source::ContentClaims => BTreeSet::new(),
             Source::ReplicaSets => {
                 let labelled = self.replica_sets.get(key);
                 labelled
@@ -45,6 +47,28 @@ impl State {
             }
         };
         subjects(claims)
+    }
+
+    /// The claims with a Connection that names the Secret, and the one whose files it would hold.
+    fn that_place(&self, secret: &Key) -> BTreeSet<Key> {
+        let named = Names(secret.clone());
+        let connections = self.connections.group(&named);
+        let mut claims: BTreeSet<Key> = connections
+            .flat_map(|connection| self.claims_by(&ClaimsBy::Connection(connection.clone())))
+            .collect();
+        let holds_files = names::claim_of_placed_files(&secret.name);
+        let of_name = holds_files.map(|claim| Key::new(&secret.namespace, claim));
+        claims.extend(of_name.filter(|claim| self.claims.get(claim).is_some()));
+        claims
+    }
+
+    /// The claims that bind Connections.
+    pub(super) fn that_bind(&self) -> BTreeSet<Key> {
+        let binds = |key: &&Key| {
+            let claim = self.claims.get(key);
+            claim.is_some_and(|claim| claim.spec.connections.iter().flatten().next().is_some())
+        };
+        self.claims.keys().filter(binds).cloned().collect()
     }
 
     /// All claims; and the baseline of each namespace with a sandbox's pod, or that stands in one with

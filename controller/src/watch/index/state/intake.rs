@@ -56,6 +56,8 @@ impl State {
                 let connection: Connection = read(key, object)?;
                 takes(&mut self.connections, key, version, connection.spec)
             }
+            // Nothing is kept of it, and a listing tells those whom it concerns at its end.
+            Source::Secrets => !self.listing_secrets,
             Source::Workspaces => {
                 let workspace: Workspace = read(key, object)?;
                 takes(&mut self.workspaces, key, version, workspace.spec)
@@ -147,6 +149,7 @@ impl State {
                 policies.is_some_and(|policies| policies.remove(key, version).is_some())
             }
             Source::Connections => self.connections.remove(key, version).is_some(),
+            Source::Secrets => true,
             Source::Workspaces => self.workspaces.remove(key, version).is_some(),
             Source::ContentClaims => self.content_claims.remove(key, version).is_some(),
             Source::Deployments => self.deployments.remove(key, version).is_some(),
@@ -173,6 +176,7 @@ impl State {
                 self.policies.begin_listing();
             }
             Source::Connections => self.connections.begin_listing(),
+            Source::Secrets => self.listing_secrets = true,
             Source::Workspaces => self.workspaces.begin_listing(),
             Source::ContentClaims => self.content_claims.begin_listing(),
             Source::Deployments => self.deployments.begin_listing(),
@@ -200,6 +204,10 @@ impl State {
                 gone
             }
             Source::Connections => self.connections.end_listing(),
+            Source::Secrets => {
+                self.listing_secrets = false;
+                return subjects(self.that_bind());
+            }
             Source::Workspaces => self.workspaces.end_listing(),
             Source::ContentClaims => self.content_claims.end_listing(),
             Source::Deployments => self.deployments.end_listing(),
