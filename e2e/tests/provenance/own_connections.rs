@@ -10,7 +10,7 @@ use kube::api::{DeleteParams, ListParams};
 use sandgate_e2e::pair::Pair;
 use sandgate_e2e::scene::manifests::{claim_with, class_with};
 use sandgate_e2e::scene::{Scene, condition, phase};
-use sandgate_e2e::{Cluster, Outcome, Stage, service};
+use sandgate_e2e::{Cluster, Outcome, OwnCluster, Stage, service};
 use sandgate_shared::api::{ClaimPhase, Connection, SandboxClaim};
 use serde_json::{Value, json};
 
@@ -102,7 +102,7 @@ async fn says_current(scene: &Scene, claim: &str, holds: &str) -> Outcome<Sandbo
 }
 
 /// No value is in what the controller says, logs and writes beside Secrets.
-async fn seen_in_secrets_alone(cluster: &Cluster, scene: &Scene) -> Outcome {
+async fn seen_in_secrets_alone(cluster: &OwnCluster, scene: &Scene) -> Outcome {
     let mut seen = fs::read_to_string(
         cluster
             .installation
