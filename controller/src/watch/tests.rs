@@ -1,9 +1,14 @@
 //! What follows when a watch cannot be had, and what is kept of metadata.
 
+use std::{future, io};
+
+use http::{Request, Response};
+use kube::client::Body;
 use kube::core::Status;
 use prometheus_client::registry::Registry;
 use rstest::rstest;
 use serde_json::json;
+use tokio::sync::mpsc;
 
 use super::*;
 
@@ -53,4 +58,36 @@ fn of_metadata_no_annotation_is_taken_in() {
     let expected = json!({"name": "a", "namespace": "ns", "uid": "u", "resourceVersion": "7",
         "labels": {"kept": "yes"}});
     assert_eq!(left, expected);
+}
+
+// Proves: K-029
+#[rstest]
+#[case::secrets(Source::Secrets, true)]
+#[case::volume_claims(Source::ContentClaims, true)]
+#[case::connections(Source::Connections, false)]
+#[tokio::test]
+async fn the_api_server_is_asked_for_no_more_than_is_kept(
+    #[case] source: Source,
+    #[case] metadata_only: bool,
+) {
+    let (asked, mut asks) = mpsc::channel(1);
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let accept = request.headers().get(http::header::ACCEPT);
+        let accept = accept.map(|accept| accept.to_str().unwrap().to_owned());
+        let told = asked.try_send(accept.unwrap_or_default());
+        async move {
+            told.map_err(io::Error::other)?;
+            future::pending::<io::Result<Response<Body>>>().await
+        }
+    });
+    let metrics = Metrics::register(&mut Registry::default());
+    let api = ApiServer::new(kube::Client::new(service, "default"), metrics.clone());
+    let following = tokio::spawn(follow(source, Arc::default(), api, metrics));
+    let accept = asks.recv().await.unwrap();
+    following.abort();
+    assert_eq!(
+        accept.contains("PartialObjectMetadata"),
+        metadata_only,
+        "{source:?} is asked for as {accept}"
+    );
 }

@@ -32,10 +32,17 @@ async fn an_upgrade_with_other_rules_fails_no_verified_claim_and_one_made_in_bet
     let old_record = old.record_to_go().await?;
 
     // One runs, one is being built, one waits before anything of it is built.
-    let connects = json!({ "connections": [{ "role": "vcs", "connection": "github" }] });
+    let enrolment = json!({
+        "connections": [{ "role": "site", "connection": "portal" }],
+        "enrolment": { "connection": "portal" },
+    });
     operator.accepts(&target("runs", "box")).await?;
     operator.accepts(&target("built", "loop")).await?;
-    let queued = claim_with("queued", "box", &connects);
+    let mut queued = claim_with("queued", "box", &enrolment);
+    queued["spec"]
+        .as_object_mut()
+        .unwrap()
+        .remove("agentRuntimeRef");
     operator.accepts(&queued).await?;
     scene.bound("runs").await?;
     scene.pending("built", "CrashLoopBackOff").await?;
