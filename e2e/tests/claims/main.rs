@@ -14,7 +14,6 @@ mod bad_input;
 mod baseline;
 mod building;
 mod conflicts;
-mod controllers;
 mod deletion;
 mod egress;
 mod finished;
@@ -34,5 +33,5 @@ mod rbac;
 mod readiness;
 mod refusals;
 
-use sandgate_e2e::audit;
 use sandgate_e2e::scene::{self, manifests};
+use sandgate_e2e::{audit, controllers};

@@ -1,22 +1,13 @@
-//! Stands between a controller and the API server and cuts the connection at a chosen write, so that
+//! A proxy between a controller and the API server that cuts the connection at a chosen write, so that
 //! the controller can be killed between any two of its requests. Does I/O.
 
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
-use http::header::{HOST, TRANSFER_ENCODING};
-use http::{Method, Request, Response};
-use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
-use kube::Client;
-use kube::client::Body;
-use kube::config::AuthInfo;
-use sandgate_e2e::{Outcome, OwnCluster, kubeconfig};
-use tokio::net::TcpListener;
+use futures::FutureExt as _;
+use http::Method;
+use sandgate_e2e::fault_proxy::{self, Asked, Fate, Fault};
+use sandgate_e2e::{Outcome, OwnCluster};
 use tokio::sync::Notify;
-use tokio::task::{AbortHandle, JoinSet};
 
 /// Where the connection is cut, counted from the first write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,16 +20,15 @@ pub enum Cut {
     Never,
 }
 
-/// A plain HTTP server that passes on what it is asked as who asks.
+/// A proxy with scissors.
 pub struct Proxy {
     /// `http://127.0.0.1:<port>`
     pub server: String,
-    shared: Arc<Shared>,
-    serving: AbortHandle,
+    scissors: Arc<Scissors>,
+    _passes_on: fault_proxy::Proxy,
 }
 
-struct Shared {
-    client: Client,
+struct Scissors {
     watched: Mutex<Watched>,
     was_cut: Notify,
 }
@@ -53,13 +43,7 @@ struct Watched {
 impl Proxy {
     /// Starts one in front of the cluster's API server.
     pub async fn start(cluster: &OwnCluster) -> Outcome<Self> {
-        let mut config = kubeconfig::config(&cluster.access().kubeconfig).await?;
-        // Who asks is in each request.
-        config.auth_info = AuthInfo::default();
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let server = format!("http://{}", listener.local_addr()?);
-        let shared = Arc::new(Shared {
-            client: Client::try_from(config)?,
+        let scissors = Arc::new(Scissors {
             watched: Mutex::new(Watched {
                 namespace: String::new(),
                 cut: Cut::Never,
@@ -67,103 +51,59 @@ impl Proxy {
             }),
             was_cut: Notify::new(),
         });
-        let serving = tokio::spawn(accept(listener, Arc::clone(&shared))).abort_handle();
+        let fate = Arc::clone(&scissors) as Arc<dyn Fate>;
+        let proxy = fault_proxy::Proxy::start(cluster, fate).await?;
         Ok(Self {
-            server,
-            shared,
-            serving,
+            server: proxy.server.clone(),
+            scissors,
+            _passes_on: proxy,
         })
     }
 
     /// Counts writes into `namespace` from one on and cuts at the chosen one.
     pub fn watch(&self, namespace: &str, cut: Cut) {
-        *self.shared.watched.lock().unwrap() = Watched {
+        *self.scissors.watched.lock().unwrap() = Watched {
             namespace: namespace.to_owned(),
             cut,
             writes: Vec::new(),
         };
+        // What an earlier controller was still waiting for says nothing of this one.
+        let _earlier = self.scissors.was_cut.notified().now_or_never();
     }
 
     /// Resolves once the cut was made.
     pub async fn was_cut(&self) {
-        self.shared.was_cut.notified().await;
+        self.scissors.was_cut.notified().await;
     }
 
     /// Method and path of the writes seen since [`Proxy::watch`].
     pub fn writes(&self) -> Vec<String> {
-        self.shared.watched.lock().unwrap().writes.clone()
+        self.scissors.watched.lock().unwrap().writes.clone()
     }
 }
 
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        self.serving.abort();
-    }
-}
-
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    let mut connections = JoinSet::new();
-    while let Ok((stream, _)) = listener.accept().await {
-        let shared = Arc::clone(&shared);
-        let answer = service_fn(move |request| pass_on(Arc::clone(&shared), request));
-        let http = hyper::server::conn::http1::Builder::new();
-        connections.spawn(http.serve_connection(TokioIo::new(stream), answer));
-    }
-}
-
-/// What is to be done with a request.
-enum Fate {
-    Pass,
-    Swallow,
-    PassAndSwallowTheAnswer,
-}
-
-impl Shared {
-    fn fate(&self, request: &Request<Incoming>) -> Fate {
+impl Fate for Scissors {
+    fn fault(&self, asked: &Asked) -> Fault {
         let mut watched = self.watched.lock().unwrap();
-        let path = request.uri().path();
-        let reads = [Method::GET, Method::HEAD].contains(request.method());
-        if reads || !path.contains(&format!("/namespaces/{}/", watched.namespace)) {
-            return Fate::Pass;
+        let reads = [Method::GET, Method::HEAD].contains(&asked.method);
+        if reads
+            || !asked
+                .path
+                .contains(&format!("/namespaces/{}/", watched.namespace))
+        {
+            return Fault::None;
         }
-        watched.writes.push(format!("{} {path}", request.method()));
+        watched.writes.push(asked.to_string());
         let turn = watched.writes.len();
         match watched.cut {
-            Cut::Before(cut) if cut == turn => Fate::Swallow,
-            Cut::After(cut) if cut == turn => Fate::PassAndSwallowTheAnswer,
+            Cut::After(cut) if cut == turn => Fault::Unanswered,
             // Nothing gets through once the cut is made.
-            Cut::Before(cut) | Cut::After(cut) if turn > cut => Fate::Swallow,
-            _ => Fate::Pass,
+            Cut::Before(cut) | Cut::After(cut) if turn >= cut => Fault::Unheard,
+            _ => Fault::None,
         }
     }
-}
 
-async fn pass_on(
-    shared: Arc<Shared>,
-    request: Request<Incoming>,
-) -> Result<Response<Body>, Infallible> {
-    let fate = shared.fate(&request);
-    if matches!(fate, Fate::Swallow) {
-        shared.was_cut.notify_one();
-        std::future::pending::<()>().await;
+    fn left_unanswered(&self) {
+        self.was_cut.notify_one();
     }
-    let (mut head, body) = request.into_parts();
-    head.headers.remove(HOST);
-    let body = body
-        .collect()
-        .await
-        .map(http_body_util::Collected::to_bytes);
-    let request = Request::from_parts(head, Body::from(body.unwrap_or_default()));
-    let answer = shared.client.send(request).await;
-    if matches!(fate, Fate::PassAndSwallowTheAnswer) {
-        shared.was_cut.notify_one();
-        std::future::pending::<()>().await;
-    }
-    let mut answer = answer.unwrap_or_else(|error| {
-        let mut answer = Response::new(Body::from(error.to_string().into_bytes()));
-        *answer.status_mut() = http::StatusCode::BAD_GATEWAY;
-        answer
-    });
-    answer.headers_mut().remove(TRANSFER_ENCODING);
-    Ok(answer)
 }

@@ -1,14 +1,17 @@
 //! Further controllers beside the installation's first, with arguments or a server of their own.
 //! Does I/O.
 
-use sandgate_e2e::identity::TokenFile;
-use sandgate_e2e::kubeconfig::{self, Credential};
-use sandgate_e2e::own_binaries::OwnBinaries;
-use sandgate_e2e::ports::Port;
-use sandgate_e2e::process::Program;
-use sandgate_e2e::service::Service;
-use sandgate_e2e::{Outcome, OwnCluster, folders};
 use sandgate_shared::render::Installation as Names;
+
+use crate::cluster::OwnCluster;
+use crate::failure::Outcome;
+use crate::folders;
+use crate::identity::TokenFile;
+use crate::kubeconfig::{self, Credential};
+use crate::own_binaries::OwnBinaries;
+use crate::ports::Port;
+use crate::process::Program;
+use crate::service::Service;
 
 /// What a further controller is.
 pub struct Wanted<'a> {
