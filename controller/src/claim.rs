@@ -12,16 +12,17 @@ use crate::queue::Next;
 use crate::watch::{Key, Subject, Watches};
 
 mod apply;
-mod gather;
+pub mod gather;
 mod guard;
 mod memories;
+pub mod mounted;
 pub mod observed;
 mod pass;
 pub mod plan;
 mod report;
 
 use apply::Apply;
-use gather::{Gather, GatherError};
+use gather::{ContentRoot, Gather, GatherError, Volumes};
 use memories::Memories;
 use pass::Pass;
 use plan::Settings;
@@ -65,13 +66,18 @@ impl Reconciler {
     pub fn new(
         api: &ApiServer,
         (watches, provenance): (&Arc<Watches>, &Provenance),
-        settings: Settings,
+        (settings, content): (Settings, Option<ContentRoot>),
         metrics: &Metrics,
         instance: &str,
     ) -> Self {
         Self {
             watches: Arc::clone(watches),
-            gather: Gather::new(api.clone(), Arc::clone(watches), provenance.clone()),
+            gather: Gather::new(
+                api.clone(),
+                Arc::clone(watches),
+                provenance.clone(),
+                Volumes::new(settings.content.claim_name.clone(), content),
+            ),
             apply: Apply::new(api.clone(), Arc::clone(watches), metrics.clone()),
             report: Report::new(api.clone(), Arc::clone(watches), instance),
             memories: Memories::default(),

@@ -15,10 +15,12 @@ use sandgate_shared::render::{Installation, WebhookEndpoint};
 
 use crate::claim::plan::{DnsTarget, Settings};
 
+mod content;
 mod name;
 mod network;
 mod webhook;
 
+use content::ContentFlags;
 use network::Labels;
 
 /// The claim controller of Sandgate: makes a network-isolated sandbox of each SandboxClaim, and looks
@@ -190,6 +192,9 @@ pub struct Flags {
         value_name = "JSON"
     )]
     pub sandbox_mount_roles: MountRoles,
+    /// Where the content of workspaces is.
+    #[command(flatten)]
+    pub content: ContentFlags,
 }
 
 impl Flags {
@@ -234,6 +239,7 @@ impl Flags {
             judges_before_translation: self.judges_before_translation,
             operator_username: self.operator_username(),
             sandbox_fs_group: self.sandbox_fs_group.map(i64::from),
+            content: self.content.settings(),
             claim_policy_grace: self.claim_policy_grace,
         }
     }

@@ -110,7 +110,8 @@ pub async fn run(flags: Flags, shutdown: CancellationToken) -> Result<(), RunErr
     let leadership = elector.leadership();
     let reconciler = || {
         let parts = (&watches, &provenance);
-        Reconciler::new(&api, parts, flags.settings(), &metrics, &flags.identity)
+        let settings = (flags.settings(), flags.content.root());
+        Reconciler::new(&api, parts, settings, &metrics, &flags.identity)
     };
     let ended = tokio::select! {
         // Returns when told to stop, its last term over.

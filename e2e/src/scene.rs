@@ -63,6 +63,15 @@ impl Scene {
         Ok(Self { namespace, user })
     }
 
+    /// Gives the namespace a workspace, called as it is, and a volume for the content. The volume claim is
+    /// the operator's to make.
+    pub async fn with_content(&self) -> Outcome {
+        let name = self.name();
+        self.accepts(&manifests::content_volume(name, name)).await?;
+        self.accepts(&manifests::workspace(name, name)).await?;
+        Ok(())
+    }
+
     /// What an ordinary user, who is not the operator, writes.
     pub fn user(&self) -> &Writer {
         &self.user

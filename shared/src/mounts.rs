@@ -8,11 +8,13 @@
 //!
 //! A role's configuration never moves a claim: what it mounts is recorded in the claim (M-012).
 
+mod content;
 mod path;
 mod place;
 mod role;
 mod sub_path;
 
+pub use content::{ContentClaimName, ContentError, ContentLayout};
 pub use path::{PathFault, RESERVED, RolePath};
 pub use place::{MountFault, Place, sub_path};
 pub use role::{MountRole, MountRoles, MountRolesError, RoleFault, WorkspaceRole};

@@ -3,13 +3,14 @@
 //! Each write is safe to be cut off before or after it, and to be made by two controllers at once:
 //! POST makes an object once, PUT and DELETE carry the uid and resourceVersion they were decided on.
 
+mod content_claim;
 mod files;
 mod objects;
 
 use std::sync::Arc;
 
 use super::observed::ObjectKind;
-use super::plan::{Applied, FilesOutcome, Intent, Outcome, Plan, Urgent};
+use super::plan::{Applied, ContentOutcome, FilesOutcome, Intent, Outcome, Plan, Urgent};
 use crate::api_server::{ApiServer, CallError, Place};
 use crate::cause::Chain;
 use crate::kind::Kind;
@@ -69,6 +70,7 @@ impl Apply {
 
     async fn in_order(&self, plan: &Plan) -> Applied {
         let mut applied = Applied {
+            content: self.content_claim(plan).await,
             files: self.files(plan).await,
             ..Applied::default()
         };
@@ -109,6 +111,11 @@ impl Apply {
         }
         applied.files = self.files(plan).await;
         applied
+    }
+
+    async fn content_claim(&self, plan: &Plan) -> Option<ContentOutcome> {
+        let claim = plan.content_claim.as_deref()?;
+        Some(self.make_content_claim(claim).await)
     }
 
     async fn files(&self, plan: &Plan) -> Option<FilesOutcome> {

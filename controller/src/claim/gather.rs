@@ -2,12 +2,17 @@
 
 mod bindings;
 mod confirmed;
+mod directory;
+mod storage;
 
 use std::sync::Arc;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::core::DynamicObject;
 use serde::de::DeserializeOwned;
+
+pub use directory::ContentRoot;
+pub use storage::Volumes;
 
 use super::observed::{Guarded, Observed};
 use crate::api_server::{ApiServer, CallError, Place};
@@ -25,6 +30,15 @@ pub enum GatherError {
         kind: Kind,
         /// Its name.
         name: String,
+        /// Why it failed.
+        #[source]
+        source: CallError,
+    },
+    /// Not all objects of a kind could be read.
+    #[error("failed to list every {}", kind.as_str())]
+    List {
+        /// Which kind.
+        kind: Kind,
         /// Why it failed.
         #[source]
         source: CallError,
@@ -51,15 +65,22 @@ pub struct Gather {
     api: ApiServer,
     watches: Arc<Watches>,
     provenance: Provenance,
+    volumes: Volumes,
 }
 
 impl Gather {
     /// A reader.
-    pub fn new(api: ApiServer, watches: Arc<Watches>, provenance: Provenance) -> Self {
+    pub fn new(
+        api: ApiServer,
+        watches: Arc<Watches>,
+        provenance: Provenance,
+        volumes: Volumes,
+    ) -> Self {
         Self {
             api,
             watches,
             provenance,
+            volumes,
         }
     }
 
@@ -73,6 +94,8 @@ impl Gather {
     pub fn known(&self, claim: &Key) -> Option<Observed> {
         let observed = self.watches.index.observed(claim)?;
         Some(Observed {
+            storage: self.storage(&claim.namespace),
+            nested: self.nested(&observed.claim),
             trust: self.provenance.trust(),
             ..observed
         })

@@ -11,6 +11,7 @@ mod object;
 mod pod;
 mod read;
 mod service;
+mod storage;
 
 use std::collections::BTreeMap;
 
@@ -25,6 +26,7 @@ pub use pod::{
 };
 pub(super) use read::NEVER_STARTED;
 pub use service::{AllowedTarget, ServiceKey, Target, TargetPort};
+pub use storage::{Content, Directory, Storage};
 
 /// What stands in the cluster for one claim, at one moment.
 #[derive(Clone, Debug)]
@@ -56,6 +58,12 @@ pub struct Observed {
     pub replica_sets: Vec<ObservedReplicaSet>,
     /// Pods labelled with the claim's UID, terminating ones too.
     pub pods: Vec<ObservedPod>,
+    /// What keeps the content of the claim's namespace.
+    pub storage: Storage,
+    /// What is at the claim's directory; `None` where it has none, or the operator does not see it.
+    pub directory: Option<Directory>,
+    /// The claim whose directory keeps this one from its own (M-022).
+    pub nested: Option<String>,
     /// What is known of the admission policy that keeps claims from everyone but the operator.
     pub trust: Trust,
     /// What this process remembers of the claim; after a restart [`Memory::recall`].
@@ -78,6 +86,9 @@ impl Observed {
             deployment: None,
             replica_sets: Vec::new(),
             pods: Vec::new(),
+            storage: Storage::default(),
+            directory: None,
+            nested: None,
             trust: Trust::default(),
             memory: Memory::default(),
         }

@@ -70,19 +70,25 @@ impl Reconciler {
         }
     }
 
-    /// What is to be done for the claim. Its Connections are looked at where the decision hangs on them.
+    /// What is to be done for the claim. Its directory is looked at, and made where it is to be; its
+    /// Connections are looked at where the decision hangs on them.
     async fn decide(
         &self,
         observed: &mut Observed,
         now: Timestamp,
     ) -> Result<Plan, ReconcileError> {
-        let plan = plan::plan(observed, &self.settings, now);
-        if plan.verdict != Verdict::Look {
-            return Ok(plan);
+        observed.directory = self.gather.directory(observed).await;
+        let mut plan = plan::plan(observed, &self.settings, now);
+        if plan.verdict == Verdict::Look {
+            let bindings = self.gather.bindings(&observed.claim).await;
+            observed.bindings = Some(bindings.map_err(ReconcileError::Gather)?);
+            plan = plan::plan(observed, &self.settings, now);
         }
-        let bindings = self.gather.bindings(&observed.claim).await;
-        observed.bindings = Some(bindings.map_err(ReconcileError::Gather)?);
-        Ok(plan::plan(observed, &self.settings, now))
+        if plan.makes_directory {
+            observed.directory = self.gather.made_directory(observed).await;
+            plan = plan::plan(observed, &self.settings, now);
+        }
+        Ok(plan)
     }
 
     /// What follows once the status says what was decided.

@@ -26,6 +26,7 @@
 mod applied;
 mod baseline;
 mod connections;
+mod content_claim;
 mod decision;
 mod deployment;
 mod digest;
@@ -46,14 +47,16 @@ mod settings;
 mod status;
 mod status_patch;
 mod strangers;
+mod workspace_volume;
 
-use k8s_openapi::jiff::Timestamp;
+use k8s_openapi::{api::core::v1::PersistentVolumeClaim, jiff::Timestamp};
 use sandgate_shared::checks::Dropped;
 
 use super::observed::Observed;
 
 pub use applied::{Applied, Outcome, Stored};
 pub use baseline::{baseline, baseline_intent, guard};
+pub use content_claim::ContentOutcome;
 pub use decision::{EventDraft, StatusDecision};
 pub use digest::digest;
 pub(crate) use events::note as event_note;
@@ -63,10 +66,11 @@ pub use heal::DryRun;
 pub use network_policy::allowed_services;
 pub use order::{Action, Deletion, FinishedPod, Intent, LiveRef};
 pub use refusal::{Refusal, RefusalClass, refusal_pause};
-pub use settings::{DnsTarget, Settings};
+pub use settings::{ContentSettings, DnsTarget, Settings};
 pub use status::status;
 pub use status_patch::status_patch;
 pub(crate) use strangers::strangers;
+pub use workspace_volume::mounted;
 
 use gate::{Gate, Judgement};
 
@@ -76,6 +80,10 @@ pub struct Plan {
     /// Objects to write, in this order. Only what needs a request is in here: an unchanged claim
     /// has none.
     pub ensure: Vec<Intent>,
+    /// The PersistentVolumeClaim of the workspace's content, if it is to be made.
+    pub content_claim: Option<Box<PersistentVolumeClaim>>,
+    /// The claim's directory is to be made before the rest (M-017).
+    pub makes_directory: bool,
     /// The Secret with the files that Connections place; only of a claim that binds some.
     pub files: Option<FilesIntent>,
     /// Whether a credential is to be taken from a running sandbox.
@@ -135,6 +143,8 @@ pub struct Finding {
 /// What `status` needs to know of a claim whose objects stand or are being made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Build {
+    /// The directory of the workspace that the claim mounts, if it does (C-025).
+    pub sub_path: Option<String>,
     /// Hash of the pod template as the class renders now; `None` when the class is gone.
     pub template_hash: Option<String>,
     /// The same, where the standing Deployment is known to be built from it.
@@ -159,9 +169,13 @@ pub fn plan(observed: &Observed, settings: &Settings, now: Timestamp) -> Plan {
         Gate::Over => objects::clean_up(observed),
         Gate::Look => Plan::nothing(Verdict::Look),
         Gate::Wait(finding) => Plan::nothing(Verdict::Wait(finding)),
+        Gate::AwaitStorage(finding) => objects::await_storage(observed, settings, finding),
         Gate::Fail(finding) => Plan::nothing(Verdict::Fail(finding)),
         Gate::Admit => objects::admit(observed, settings),
-        Gate::Build => objects::build(observed, settings, now),
+        Gate::Build { makes_directory } => Plan {
+            makes_directory,
+            ..objects::build(observed, settings, now)
+        },
     };
     Plan { verified, ..plan }
 }
@@ -182,6 +196,8 @@ impl Plan {
     fn nothing(verdict: Verdict) -> Self {
         Self {
             ensure: Vec::new(),
+            content_claim: None,
+            makes_directory: false,
             files: None,
             urgent: Urgent::No,
             delete: Vec::new(),

@@ -63,7 +63,8 @@ impl World {
         let watches = Arc::new(Watches::default());
         let provenance = Provenance::new(&Installation::default());
         let parts = (&watches, &provenance);
-        let reconciler = Reconciler::new(&api, parts, Settings::default(), &metrics, "pod-1");
+        let reconciler =
+            Reconciler::new(&api, parts, (Settings::default(), None), &metrics, "pod-1");
         let world = Self {
             server,
             watches,

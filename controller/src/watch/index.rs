@@ -8,9 +8,11 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kube::core::DynamicObject;
+use sandgate_shared::api::outside::WorkspaceSpec;
 use serde::de::DeserializeOwned;
 
 use super::{Key, Source, Subject};
+use crate::claim::mounted::Neighbour;
 use crate::claim::observed::{Guarded, LiveObject, ObjectKind, Observed};
 
 mod concern;
@@ -110,6 +112,21 @@ impl Index {
     /// The claims of a namespace.
     pub fn claims_in(&self, namespace: &str) -> BTreeSet<Key> {
         self.lock().claims_in(namespace)
+    }
+
+    /// The workspaces that name a namespace, by their names.
+    pub fn workspaces_of(&self, namespace: &str) -> Vec<(String, WorkspaceSpec)> {
+        self.lock().workspaces_of(namespace)
+    }
+
+    /// Whether a PersistentVolumeClaim stands and is not being deleted.
+    pub fn has_content_claim(&self, claim: &Key) -> bool {
+        self.lock().has_content_claim(claim)
+    }
+
+    /// The live claims of a namespace that have a directory on record.
+    pub fn neighbours(&self, namespace: &str) -> Vec<Neighbour> {
+        self.lock().neighbours(namespace)
     }
 
     /// Claims that wait for proof that the operator wrote them.

@@ -57,6 +57,44 @@ pub fn with_workspace(mut class: Value) -> Value {
     class
 }
 
+/// A workspace that owns `namespace`, with storage that no provisioner makes.
+pub fn workspace(name: &str, namespace: &str) -> Value {
+    json!({
+        "apiVersion": API,
+        "kind": "Workspace",
+        "metadata": { "name": name },
+        "spec": {
+            "namespace": { "name": namespace },
+            "storage": { "enabled": true, "storageClass": "", "size": "1Gi" },
+        },
+    })
+}
+
+/// A volume that is kept for the content of a workspace, in a folder of the node.
+pub fn content_volume(workspace: &str, namespace: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": { "name": format!("content-of-{workspace}") },
+        "spec": {
+            "capacity": { "storage": "1Gi" },
+            "accessModes": ["ReadWriteMany"],
+            "storageClassName": "",
+            "persistentVolumeReclaimPolicy": "Retain",
+            "claimRef": { "namespace": namespace, "name": content_claim(workspace) },
+            "hostPath": {
+                "path": format!("/var/lib/sandgate-content/{workspace}"),
+                "type": "DirectoryOrCreate",
+            },
+        },
+    })
+}
+
+/// What the volume claim of a workspace's content is called.
+pub fn content_claim(workspace: &str) -> String {
+    format!("workspace-{workspace}-content")
+}
+
 /// The same class as one of the platform.
 pub fn of_the_platform(mut class: Value) -> Value {
     lay_over(&mut class, &json!({ "kind": "ClusterSandboxClass" }));

@@ -10,12 +10,13 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Api;
 use kube::api::PostParams;
 use sandgate_controller::claim::observed::{
-    AllowedTarget, Lookup, ObjectKind, Observed, Target, TargetPort,
+    AllowedTarget, Content, Lookup, ObjectKind, Observed, Storage, Target, TargetPort,
 };
 use sandgate_controller::claim::plan::{
     Applied, Settings, Verdict, allowed_services, plan, status,
 };
 use sandgate_e2e::{Cluster, Failure, Identity, Namespace, Outcome, Writer, manifests};
+use sandgate_shared::api::outside::WorkspaceStorage;
 use sandgate_shared::api::{SandboxClaim, SandboxClass, SandboxClassSpec};
 use sandgate_shared::render;
 use serde_json::{Value, json};
@@ -117,6 +118,16 @@ fn target(name: &str, class: &SandboxClassSpec) -> Lookup<AllowedTarget> {
     })
 }
 
+/// What a class with a workspace is mounted from.
+fn content() -> Storage {
+    Storage::Content(Content {
+        workspace: "shop".to_owned(),
+        claim: "workspace-shop-content".to_owned(),
+        stands: true,
+        asked: WorkspaceStorage::default(),
+    })
+}
+
 /// What is built for an admitted claim of an admitted class; nothing if the claim is told why not.
 fn built(claim: SandboxClaim, class: SandboxClassSpec) -> Outcome<Vec<Value>> {
     let runtime = serde_json::from_value(json!({ "sandbox": { "enabled": true } }))?;
@@ -126,6 +137,7 @@ fn built(claim: SandboxClaim, class: SandboxClassSpec) -> Outcome<Vec<Value>> {
         services: services.collect(),
         runtime: Lookup::Found(runtime),
         class: Lookup::Found(class),
+        storage: content(),
         ..Observed::of(claim)
     };
     let settings = Settings::default();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Parser as _;
 use rstest::rstest;
+use sandgate_controller::claim::plan::ContentSettings;
 use sandgate_controller::flags::Flags;
 use sandgate_e2e::Outcome;
 use sandgate_shared::mounts::{MountRoles, WorkspaceRole};
@@ -257,6 +258,41 @@ async fn the_mount_roles_of_the_values_reach_the_controller_as_they_are_written(
         })
         .collect();
     assert_eq!(read, [("notes", path, false, WorkspaceRole::Viewer)]);
+    Ok(())
+}
+
+// Proves: X-006
+#[tokio::test]
+async fn the_content_of_workspaces_is_mounted_by_the_controller_alone_where_the_values_name_it()
+-> Outcome {
+    let rendered = Rendered::with(&json!({})).await?;
+    let content = controller(&rendered)?.content;
+    assert!(content.root().is_none());
+    assert_eq!(content.settings(), ContentSettings::default());
+    let volumes = &rendered.pod()?["spec"]["volumes"];
+    assert!(!volumes.to_string().contains("workspace-content"));
+
+    let values = json!({"workspaceContent": {
+        "existingClaim": "shared", "path": "/content", "layout": "all/{workspace}",
+        "claimName": "content-{namespace}", "provision": false, "recheck": "5s",
+    }});
+    let rendered = Rendered::with(&values).await?;
+    let content = controller(&rendered)?.content;
+    let root = content.root().unwrap();
+    assert_eq!(root.path.to_str(), Some("/content"));
+    assert_eq!(root.layout.of("shop", "team").unwrap().as_str(), "all/shop");
+    let settings = content.settings();
+    assert_eq!(settings.claim_name.of("shop", "team"), "content-team");
+    assert!(settings.reachable && !settings.provision);
+    assert_eq!(settings.recheck, Duration::from_secs(5));
+    let volume = json!({
+        "name": "workspace-content", "persistentVolumeClaim": {"claimName": "shared"},
+    });
+    let volumes = rendered.pod()?["spec"]["volumes"].as_array().unwrap();
+    assert!(volumes.contains(&volume), "{volumes:?}");
+    let mount = ("/content", "workspace-content");
+    assert!(mounts(rendered.container("controller")?).contains(&mount));
+    assert!(!mounts(rendered.container("webhook")?).contains(&mount));
     Ok(())
 }
 

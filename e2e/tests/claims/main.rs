@@ -32,6 +32,7 @@ mod proxy;
 mod rbac;
 mod readiness;
 mod refusals;
+mod storage;
 
 use sandgate_e2e::scene::{self, manifests};
 use sandgate_e2e::{audit, controllers};

@@ -36,6 +36,7 @@ async fn a_helm_upgrade_to_other_rules_fails_no_verified_claim_and_one_made_in_b
     };
     let mut cluster = Box::pin(NodeCluster::start(options)).await?;
     let scene = Scene::on(&cluster, "upgrade").await?;
+    scene.with_content().await?;
     scene.accepts(&with_workspace(answering("box"))).await?;
     scene
         .accepts(&with_workspace(script("loop", "exit 3")))

@@ -14,6 +14,7 @@ mod foreign_webhook;
 mod own_connections;
 mod own_edits;
 mod own_leaders;
+mod own_mounts;
 mod own_parts;
 mod own_repair;
 mod own_strangers;

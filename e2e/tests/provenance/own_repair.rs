@@ -26,6 +26,7 @@ async fn an_edited_policy_proves_nothing_and_one_made_anew_proves_what_comes_aft
 -> Outcome {
     let cluster = Cluster::own(options()).await?;
     let scene = Scene::on(&cluster, "repair").await?;
+    scene.with_content().await?;
     scene
         .accepts(&manifests::with_workspace(manifests::class(
             "box",

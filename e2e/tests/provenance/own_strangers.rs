@@ -125,6 +125,7 @@ fn target(name: &str) -> Value {
 async fn a_foreign_mutating_webhook_that_answers_first_is_named_and_no_proof() -> Outcome {
     let cluster = Cluster::own(options()).await?;
     let scene = Scene::on(&cluster, "strangers").await?;
+    scene.with_content().await?;
     scene
         .accepts(&manifests::with_workspace(manifests::class(
             "box",

@@ -21,6 +21,7 @@ fn target(name: &str, class: &str) -> Value {
 async fn an_upgrade_with_other_rules_fails_no_verified_claim_and_one_made_in_between() -> Outcome {
     let mut cluster = Cluster::own(options()).await?;
     let scene = Scene::on(&cluster, "upgrade").await?;
+    scene.with_content().await?;
     for (class, stage) in [("box", Stage::Ready), ("loop", Stage::CrashLoop)] {
         let class = manifests::with_workspace(manifests::class(class, stage));
         scene.accepts(&class).await?;

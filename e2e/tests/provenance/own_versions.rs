@@ -26,6 +26,7 @@ mod slow {
         let served = cluster.client().apiserver_version().await?;
         assert_eq!(served.minor, version.minor());
         let scene = Scene::on(&cluster, "older").await?;
+        scene.with_content().await?;
         let class = manifests::with_workspace(manifests::class("plain", Stage::Ready));
         scene.claims_class("plain", &class).await?;
         scene.bound("plain").await?;

@@ -11,7 +11,7 @@ mod workspace;
 pub use agent_runtime::{AgentRuntime, AgentRuntimeSpec, RuntimeSandbox};
 pub use ceiling::Ceiling;
 pub use tool_registry::{RegistrySandbox, ToolRegistry, ToolRegistrySpec};
-pub use workspace::{Workspace, WorkspaceSpec};
+pub use workspace::{Workspace, WorkspaceNamespace, WorkspaceSpec, WorkspaceStorage};
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 

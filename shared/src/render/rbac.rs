@@ -76,7 +76,11 @@ fn cluster_rules(configuration: &str) -> Value {
             &["secrets"],
             &["get", "list", "watch", "create", "update", "delete"]
         ),
-        rule(&[""], &["persistentvolumeclaims"], &["list", "watch"]),
+        rule(
+            &[""],
+            &["persistentvolumeclaims"],
+            &["get", "list", "watch", "create"]
+        ),
         rule(
             &["apps"],
             &["deployments"],

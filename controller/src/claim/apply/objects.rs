@@ -170,7 +170,7 @@ fn unreadable(error: serde_json::Error) -> Again {
 }
 
 /// A failed call as the plan reads it: code 0 where there was no answer.
-fn refusal(error: &CallError) -> Refusal {
+pub(super) fn refusal(error: &CallError) -> Refusal {
     match error {
         CallError::Refused(status) => Refusal {
             code: status.code,

@@ -2,7 +2,7 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::{FilesOutcome, Refusal};
+use super::{ContentOutcome, FilesOutcome, Refusal};
 use crate::claim::observed::ObjectKind;
 
 /// What apply did.
@@ -12,6 +12,8 @@ pub struct Applied {
     pub outcomes: Vec<(ObjectKind, Outcome)>,
     /// What became of the Secret with the placed files, if the plan has one.
     pub files: Option<FilesOutcome>,
+    /// What became of the workspace's PersistentVolumeClaim, if the plan has one.
+    pub content: Option<ContentOutcome>,
 }
 
 /// What became of one intent.

@@ -25,6 +25,7 @@ use self::{connections::files, container::container, volumes::volumes};
 use super::{
     Finding, Settings,
     intent::{owned_metadata, runtime_label, selector},
+    workspace_volume::WorkspaceVolume,
 };
 
 /// Name of the sandbox's container.
@@ -47,7 +48,7 @@ const MESH_ANNOTATIONS: [(&str, &str); 3] = [
 pub(super) fn deployment(
     claim: &SandboxClaim,
     class: &SandboxClassSpec,
-    placement: Option<&Placement>,
+    (placement, workspace): (Option<&Placement>, Option<&WorkspaceVolume>),
     settings: &Settings,
 ) -> Result<Deployment, Finding> {
     let mut metadata = owned_metadata(claim);
@@ -61,7 +62,7 @@ pub(super) fn deployment(
             annotations: Some(owned(&MESH_ANNOTATIONS)),
             ..ObjectMeta::default()
         }),
-        spec: Some(pod_spec(claim, class, placement, settings)?),
+        spec: Some(pod_spec(claim, class, (placement, workspace), settings)?),
     };
     Ok(Deployment {
         metadata,
@@ -100,10 +101,10 @@ fn pod_labels(claim: &SandboxClaim) -> BTreeMap<String, String> {
 fn pod_spec(
     claim: &SandboxClaim,
     class: &SandboxClassSpec,
-    placement: Option<&Placement>,
+    (placement, workspace): (Option<&Placement>, Option<&WorkspaceVolume>),
     settings: &Settings,
 ) -> Result<PodSpec, Finding> {
-    let (mut volumes, mut mounts) = volumes(class)?;
+    let (mut volumes, mut mounts) = volumes(claim, class, workspace)?;
     let files = placement.and_then(|placement| files(&claim.name_any(), class, placement));
     // A Secret's files are root's: the group lets the sandbox's user read them (O-032).
     let fs_group = files.as_ref().and(settings.sandbox_fs_group);
@@ -117,6 +118,7 @@ fn pod_spec(
         security_context: Some(PodSecurityContext {
             run_as_non_root: Some(true),
             fs_group,
+            supplemental_groups: workspace.and_then(WorkspaceVolume::groups),
             fs_group_change_policy: fs_group.map(|_| "OnRootMismatch".to_owned()),
             seccomp_profile: Some(SeccompProfile {
                 type_: "RuntimeDefault".to_owned(),

@@ -5,9 +5,11 @@ mod admission;
 mod class;
 mod connections;
 mod leaving;
+mod mount;
 mod names;
 mod provenance;
 mod runtime;
+mod storage;
 
 use sandgate_shared::{
     api::{SandboxClaim, SandboxClaimSpec, sandbox_claim::MountBinding},
@@ -17,10 +19,14 @@ use sandgate_shared::{
 use super::{Finding, Settings};
 use crate::claim::observed::Observed;
 
+pub(super) use admission::admitted;
 pub(super) use class::class_missing;
+pub(super) use class::has_workspace;
 pub(super) use connections::binds;
+pub(super) use mount::unplaced;
 pub(super) use names::{conflict, owns};
 pub use provenance::awaits_proof;
+pub(super) use storage::none as no_storage;
 
 use provenance::Proof;
 
@@ -43,12 +49,17 @@ pub(super) enum Gate {
     Look,
     /// Not yet.
     Wait(Finding),
+    /// Not before the workspace's volume claim stands.
+    AwaitStorage(Finding),
     /// Never.
     Fail(Finding),
     /// Yes, and that is recorded before anything is made.
     Admit,
     /// Yes, as it was admitted before.
-    Build,
+    Build {
+        /// The claim's directory is made first (M-017).
+        makes_directory: bool,
+    },
 }
 
 /// Judges the claim. What depends on class and runtime ends a claim only before its first bind
@@ -59,14 +70,14 @@ pub(super) fn judge(observed: &Observed, settings: &Settings) -> Judgement {
         return news(false)(over);
     }
     match provenance::judge(observed, settings) {
-        Proof::Needless => news(false)(asks(observed, false)),
-        Proof::Found => news(true)(asks(observed, true)),
+        Proof::Needless => news(false)(asks(observed, settings, false)),
+        Proof::Found => news(true)(asks(observed, settings, true)),
         Proof::Lacking(gate) => news(false)(gate),
     }
 }
 
 /// What the claim gets, as far as nobody doubts who wrote it.
-fn asks(observed: &Observed, verified: bool) -> Gate {
+fn asks(observed: &Observed, settings: &Settings, verified: bool) -> Gate {
     let claim = &observed.claim;
     if let Some(finding) = provenance::not_built(&claim.spec) {
         return Gate::Wait(finding);
@@ -80,6 +91,10 @@ fn asks(observed: &Observed, verified: bool) -> Gate {
         names::name_conflict(observed),
         before_bind.then(|| runtime::allows(observed)).flatten(),
         before_bind.then(|| class::fits(observed)).flatten(),
+        mount::unsound(observed),
+        before_bind
+            .then(|| never_mounts(observed, settings))
+            .flatten(),
     ];
     if let Some(finding) = checks.into_iter().flatten().next() {
         return Gate::Fail(finding);
@@ -91,8 +106,32 @@ fn asks(observed: &Observed, verified: bool) -> Gate {
     };
     match failure {
         Some(finding) => Gate::Fail(finding),
-        None if verified || !admission::admitted(observed) => Gate::Admit,
-        None => Gate::Build,
+        None if verified || !admitted(observed) => Gate::Admit,
+        None if before_bind => mounts(observed),
+        None => Gate::Build {
+            makes_directory: false,
+        },
+    }
+}
+
+/// Why the claim can have no directory, whatever comes.
+fn never_mounts(observed: &Observed, settings: &Settings) -> Option<Finding> {
+    mount::misplaced(observed, settings).or_else(|| storage::never(observed, settings))
+}
+
+/// What an admitted claim gets, as far as its directory is concerned.
+fn mounts(observed: &Observed) -> Gate {
+    if let Some(finding) = storage::awaited(observed) {
+        return Gate::AwaitStorage(finding);
+    }
+    if let Some(finding) = mount::taken(observed) {
+        return Gate::Fail(finding);
+    }
+    match mount::unseen(observed) {
+        Some(finding) => Gate::AwaitStorage(finding),
+        None => Gate::Build {
+            makes_directory: mount::to_make(observed),
+        },
     }
 }
 

@@ -9,13 +9,15 @@ use super::{
     Action, Build, Deletion, FilesIntent, Finding, LiveRef, Plan, Settings, Urgent, Verdict,
     baseline::baseline,
     connections::Standing,
+    content_claim::content_claim,
     deployment::deployment,
     digest::hash,
     finished::finished,
-    gate::{binds, class_missing, ever_bound, owns},
+    gate::{binds, class_missing, ever_bound, has_workspace, owns},
     intent::{Sealed, seal},
     network_policy::network_policy,
     service::service,
+    workspace_volume::{mounted, volume},
 };
 use crate::claim::observed::{AppliedRecord, LiveObject, ObjectKind, Observed};
 
@@ -42,12 +44,25 @@ pub(super) fn admit(observed: &Observed, settings: &Settings) -> Plan {
     let standing = Standing::of(observed);
     Plan::nothing(match render(observed, standing.as_ref(), settings) {
         Ok(rendered) => Verdict::Admit(Build {
+            sub_path: mounted(observed).map(|path| path.as_str().to_owned()),
             template_hash: Some(rendered.template_hash),
             unresolved: rendered.unresolved,
             ..Build::default()
         }),
         Err(finding) => Verdict::Fail(finding),
     })
+}
+
+/// Plans what an admitted claim waits for: the volume claim of its workspace (C-023).
+pub(super) fn await_storage(observed: &Observed, settings: &Settings, finding: Finding) -> Plan {
+    let namespace = observed.claim.namespace().unwrap_or_default();
+    let content = observed.storage.content();
+    let missing = content.filter(|content| !content.stands && settings.content.provision);
+    let claim = missing.and_then(|content| content_claim(content, &namespace));
+    Plan {
+        content_claim: claim.map(Box::new),
+        ..Plan::nothing(Verdict::Wait(finding))
+    }
 }
 
 /// Plans the objects of a claim that was admitted.
@@ -76,7 +91,11 @@ fn render(
         .map(|standing| standing.placed(class))
         .transpose()?;
     let (placement, dropped) = placed.unzip();
-    let deployment = to_value(&deployment(claim, class, placement.as_ref(), settings)?)?;
+    let workspace = has_workspace(class)
+        .then(|| volume(observed, settings.sandbox_fs_group))
+        .transpose()?;
+    let parts = (placement.as_ref(), workspace.as_ref());
+    let deployment = to_value(&deployment(claim, class, parts, settings)?)?;
     let template = deployment.pointer("/spec/template").map(hash);
     Ok(Rendered {
         sealed: vec![

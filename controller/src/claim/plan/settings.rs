@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ipnet::IpNet;
+use sandgate_shared::mounts::ContentClaimName;
 
 /// Settings of the installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,8 +24,34 @@ pub struct Settings {
     /// Group that may read what is placed in a sandbox; without one the cluster gives the pod a group
     /// itself (O-032).
     pub sandbox_fs_group: Option<i64>,
+    /// Where the content of workspaces is.
+    pub content: ContentSettings,
     /// How long after policy, binding and proof a claim must have been created to be provable (P-013).
     pub claim_policy_grace: Duration,
+}
+
+/// Where the content of workspaces is, and who may write it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContentSettings {
+    /// How a workspace's PersistentVolumeClaim is called.
+    pub claim_name: ContentClaimName,
+    /// Whether one that does not exist is made (C-024).
+    pub provision: bool,
+    /// Whether the operator sees the content itself.
+    pub reachable: bool,
+    /// How often what is at a bound claim's directory is looked at (M-021, Q38).
+    pub recheck: Duration,
+}
+
+impl Default for ContentSettings {
+    fn default() -> Self {
+        Self {
+            claim_name: ContentClaimName::default(),
+            provision: true,
+            reachable: false,
+            recheck: Duration::from_mins(1),
+        }
+    }
 }
 
 /// The cluster resolver: pods, and addresses that no selector matches, such as that of a
@@ -56,6 +83,7 @@ impl Default for Settings {
             operator_username: "system:serviceaccount:sandgate-system:sandgate-controller"
                 .to_owned(),
             sandbox_fs_group: None,
+            content: ContentSettings::default(),
             claim_policy_grace: Duration::from_mins(1),
         }
     }

@@ -8,6 +8,8 @@ mod notes;
 mod requeue;
 mod standing;
 
+use std::time::Duration;
+
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 use kube::ResourceExt;
 use sandgate_shared::{
@@ -30,6 +32,9 @@ use super::{
 };
 use crate::claim::observed::{ObjectKind, Observed};
 
+/// How often a claim that waits for its workspace's volume is looked at though nothing was heard of it.
+const STORAGE_CHECK: Duration = Duration::from_secs(10);
+
 /// Decides what to report after `plan` was carried out as `applied`.
 pub fn status(
     observed: &Observed,
@@ -48,7 +53,7 @@ pub fn status(
     };
     let (mut next, requeue) = match &plan.verdict {
         Verdict::LeaveAlone | Verdict::Look | Verdict::Over => return StatusDecision::default(),
-        Verdict::Wait(finding) => (report.settle(ClaimPhase::Pending, finding), None),
+        Verdict::Wait(finding) => report.waiting(finding),
         Verdict::Admit(build) => (report.admitted(build), None),
         Verdict::Fail(finding) => (report.settle(ClaimPhase::Failed, finding), None),
         Verdict::Build(build) => {
@@ -59,7 +64,11 @@ pub fn status(
                     ..StatusDecision::default()
                 };
             };
-            (next, requeue)
+            let recheck = observed
+                .directory
+                .as_ref()
+                .map(|_| settings.content.recheck);
+            (next, requeue.into_iter().chain(recheck).min())
         }
     };
     if plan.verified {
@@ -157,10 +166,19 @@ impl Report<'_> {
     fn admitted(&self, build: &Build) -> SandboxClaimStatus {
         let mut next = self.built(build, Some(starting(self.observed)));
         next.template_hash.clone_from(&build.template_hash);
+        next.volume_sub_path.clone_from(&build.sub_path);
         let mut conditions = Conditions::of(&mut next, self.generation(), self.now);
         note_admission(&mut conditions);
         self.note_services(&mut conditions, build);
         next
+    }
+
+    /// The status of a claim that has no object yet, and when it is looked at again.
+    fn waiting(&self, finding: &Finding) -> (SandboxClaimStatus, Option<Duration>) {
+        let refused = self.content_refused();
+        let next = self.settle(ClaimPhase::Pending, refused.as_ref().unwrap_or(finding));
+        let storage = finding.reason == reason::WAITING_FOR_STORAGE;
+        (next, storage.then_some(STORAGE_CHECK))
     }
 
     /// Adds the record that the operator wrote the claim (P-015).

@@ -15,6 +15,7 @@ use crate::watch::Key;
 use crate::watch::table::Table;
 
 mod concerned;
+mod content;
 mod intake;
 
 /// What claims are looked up by.

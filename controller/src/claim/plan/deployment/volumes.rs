@@ -1,36 +1,46 @@
 //! The volumes of a sandbox and where they are mounted (O-017, O-019). Pure.
 //!
-//! A class with `filesystem.workspace` gets an emptyDir of the claim's own at its mount path: private
-//! to the claim, of the node's disk, and gone with the pod. It stands in for the claim's scratch
-//! directory on a workspace volume; a claim that asks for a directory which must outlive its pod is
-//! never built with it.
+//! At the mount path of a class with `filesystem.workspace` is the claim's directory of the workspace's
+//! content.
 
-use k8s_openapi::api::core::v1::{EmptyDirVolumeSource, Volume, VolumeMount};
-use sandgate_shared::api::{
-    SandboxClassSpec,
-    sandbox_class::{Access, Filesystem, Medium},
+use k8s_openapi::api::core::v1::{
+    EmptyDirVolumeSource, PersistentVolumeClaimVolumeSource, Volume, VolumeMount,
+};
+use sandgate_shared::{
+    api::{
+        SandboxClaim, SandboxClassSpec,
+        sandbox_class::{Filesystem, Medium},
+    },
+    mounts::Place,
 };
 
 use super::invalid;
-use crate::claim::plan::Finding;
+use crate::claim::plan::{
+    Finding,
+    workspace_volume::{WorkspaceVolume, read_only},
+};
 
-/// Name of the volume that is the claim's own workspace. Names that start so are the operator's.
+/// Name of the volume that is the claim's workspace. Names that start so are the operator's.
 const WORKSPACE_VOLUME: &str = "sandgate-workspace";
 
 pub(super) fn volumes(
+    claim: &SandboxClaim,
     class: &SandboxClassSpec,
+    workspace: Option<&WorkspaceVolume>,
 ) -> Result<(Vec<Volume>, Vec<VolumeMount>), Finding> {
     let mut volumes = Vec::new();
     let mut mounts = Vec::new();
     let Some(files) = &class.filesystem else {
         return Ok((volumes, mounts));
     };
-    if let Some(workspace) = &files.workspace {
-        volumes.push(empty_dir(WORKSPACE_VOLUME, EmptyDirVolumeSource::default()));
+    if let (Some(at), Some(workspace)) = (&files.workspace, workspace) {
+        volumes.push(workspace_volume(workspace));
+        let read_only = read_only(Place::of(&claim.spec), class);
         mounts.push(VolumeMount {
             name: WORKSPACE_VOLUME.to_owned(),
-            mount_path: workspace.mount_path.clone(),
-            read_only: read_only_scratch(class).then_some(true),
+            mount_path: at.mount_path.clone(),
+            sub_path: workspace.path().map(ToString::to_string),
+            read_only: read_only.then_some(true),
             ..VolumeMount::default()
         });
     }
@@ -68,8 +78,16 @@ fn empty_dir(name: &str, source: EmptyDirVolumeSource) -> Volume {
     }
 }
 
-/// Whether the class lets a scratch claim only read its workspace (O-019, Q35).
-fn read_only_scratch(class: &SandboxClassSpec) -> bool {
-    let mut entries = class.mounts.iter().flatten();
-    entries.any(|entry| entry.role == "scratch" && entry.access == Access::ReadOnly)
+fn workspace_volume(workspace: &WorkspaceVolume) -> Volume {
+    match workspace {
+        WorkspaceVolume::Empty => empty_dir(WORKSPACE_VOLUME, EmptyDirVolumeSource::default()),
+        WorkspaceVolume::Content { claim, .. } => Volume {
+            name: WORKSPACE_VOLUME.to_owned(),
+            persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
+                claim_name: claim.clone(),
+                read_only: None,
+            }),
+            ..Volume::default()
+        },
+    }
 }

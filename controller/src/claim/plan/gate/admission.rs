@@ -11,7 +11,7 @@ use crate::claim::observed::{ObjectKind, Observed};
 
 /// Whether the claim was admitted. An object of its own says so too: earlier versions made objects
 /// before they recorded anything.
-pub(super) fn admitted(observed: &Observed) -> bool {
+pub(in crate::claim::plan) fn admitted(observed: &Observed) -> bool {
     recorded(&observed.claim) || ObjectKind::OWNED.iter().any(|kind| owns(observed, *kind))
 }
 

@@ -1,18 +1,21 @@
-//! Whether the claim's class exists and offers what the claim asks for (C-003 to C-005, Q35). Pure.
+//! Whether the claim's class exists and offers what the claim asks for (C-003 to C-005). Pure.
 
 use sandgate_shared::{
     api::{SandboxClaim, SandboxClaimSpec, SandboxClassSpec},
     reason,
 };
 
-use super::bindings;
+use super::{bindings, mount};
 use crate::claim::{observed::Observed, plan::Finding};
 
 pub(super) fn fits(observed: &Observed) -> Option<Finding> {
     let Some(class) = observed.class.found() else {
         return Some(class_missing(&observed.claim));
     };
-    workspace_supported(&observed.claim.spec, class).or_else(|| scratch_permitted(class))
+    workspace_supported(&observed.claim.spec, class).or_else(|| {
+        let mounts = has_workspace(class);
+        mounts.then(|| mount::permitted(observed, class)).flatten()
+    })
 }
 
 /// What is said of a class that does not exist. It names the other kind as the way out, for there
@@ -47,18 +50,7 @@ fn workspace_supported(spec: &SandboxClaimSpec, class: &SandboxClassSpec) -> Opt
     })
 }
 
-/// A class that lists mount roles and not `scratch` takes no scratch claim (Q35).
-fn scratch_permitted(class: &SandboxClassSpec) -> Option<Finding> {
-    let roles = class.mounts.as_deref().unwrap_or_default();
-    let listed = roles.is_empty() || roles.iter().any(|entry| entry.role == "scratch");
-    (has_workspace(class) && !listed).then(|| Finding {
-        reason: reason::MOUNT_NOT_PERMITTED,
-        message: "the class does not list role scratch in its mounts; add it there, or bind a role that it lists"
-            .to_owned(),
-    })
-}
-
-fn has_workspace(class: &SandboxClassSpec) -> bool {
+pub(in crate::claim::plan) fn has_workspace(class: &SandboxClassSpec) -> bool {
     let files = class.filesystem.as_ref();
     files.is_some_and(|files| files.workspace.is_some())
 }

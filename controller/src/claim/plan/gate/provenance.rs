@@ -110,17 +110,11 @@ impl Reserved {
     }
 }
 
-/// What this version has nothing to build from yet: a sandbox without it would not be what was asked
-/// for (C-036). A `targetPath` asks for nothing before work is promoted.
+/// What this version has nothing to build from yet (C-036). A `targetPath` asks for nothing before work is
+/// promoted.
 pub(super) fn not_built(spec: &SandboxClaimSpec) -> Option<Finding> {
-    match Reserved::of(spec)? {
-        Reserved::Connections | Reserved::TargetPath => None,
-        reserved => Some(Finding {
-            reason: reason::PART_NOT_BUILT,
-            message: format!(
-                "the claim {}, which this version of the operator does not build yet; it waits for one that does",
-                reserved.words()
-            ),
-        }),
-    }
+    spec.enrolment.as_ref().map(|_| Finding {
+        reason: reason::PART_NOT_BUILT,
+        message: "the claim is an enrolment, which this version of the operator does not build yet; it waits for one that does".to_owned(),
+    })
 }

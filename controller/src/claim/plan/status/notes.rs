@@ -10,7 +10,7 @@ use sandgate_shared::{
 use super::{Report, conditions::Conditions};
 use crate::claim::{
     observed::ObjectKind,
-    plan::{Build, FilesOutcome, Finding, Refusal, RefusalClass},
+    plan::{Build, ContentOutcome, FilesOutcome, Finding, Refusal, RefusalClass},
 };
 
 impl Report<'_> {
@@ -51,6 +51,20 @@ impl Report<'_> {
                 })
             }
         }
+    }
+
+    /// What is said of the workspace's PersistentVolumeClaim where the API server refuses it.
+    pub(super) fn content_refused(&self) -> Option<Finding> {
+        let ContentOutcome::Refused(refusal) = self.applied.content.as_ref()? else {
+            return None;
+        };
+        Some(Finding {
+            reason: reason::WAITING_FOR_STORAGE,
+            message: format!(
+                "the API server refused the PersistentVolumeClaim of the workspace's content: {}; correct the Workspace's spec.storage. It is tried again by itself",
+                refusal.message
+            ),
+        })
     }
 
     /// What strangers changed and what became of it (O-040). A record, hence never taken back; it

@@ -49,7 +49,7 @@ fn each_object_bears_the_claims_name_and_is_owned_by_it(
     );
 }
 
-// Proves: O-004, O-006, O-007, O-008, O-009, O-011, O-012, O-013, O-014, O-015, O-016, O-017, O-020, O-035, O-036
+// Proves: O-004, O-006, O-007, O-008, O-009, O-011, O-012, O-013, O-014, O-015, O-016, O-017, O-018, O-020, O-035, O-036
 #[rstest]
 fn the_example_class_renders_to_this_deployment() {
     let deployment = manifest(&World::codegen(), ObjectKind::Deployment);
@@ -115,12 +115,19 @@ fn the_example_class_renders_to_this_deployment() {
                         "readOnlyRootFilesystem": false,
                     },
                     "volumeMounts": [
-                        {"name": "sandgate-workspace", "mountPath": "/workspace"},
+                        {
+                            "name": "sandgate-workspace",
+                            "mountPath": "/workspace",
+                            "subPath": format!("sandboxes/{CLAIM_UID}"),
+                        },
                         {"name": "cache", "mountPath": "/sandbox-cache"},
                     ],
                 }],
                 "volumes": [
-                    {"name": "sandgate-workspace", "emptyDir": {}},
+                    {
+                        "name": "sandgate-workspace",
+                        "persistentVolumeClaim": {"claimName": "workspace-my-workspace-content"},
+                    },
                     {"name": "cache", "emptyDir": {"sizeLimit": "4Gi"}},
                 ],
             },

@@ -13,8 +13,8 @@ use super::super::{
     Verdict, plan, status, status_patch,
 };
 use crate::claim::observed::{
-    AllowedTarget, Binding, LiveObject, Lookup, Memory, ObjectKind, Observed, ObservedPod,
-    ObservedReplicaSet, ServiceKey, Target, TargetPort,
+    AllowedTarget, Binding, Content, LiveObject, Lookup, Memory, ObjectKind, Observed, ObservedPod,
+    ObservedReplicaSet, ServiceKey, Storage, Target, TargetPort,
 };
 
 /// UID of the claim of [`World::codegen`].
@@ -79,6 +79,16 @@ pub(super) fn class() -> SandboxClassSpec {
     .unwrap()
 }
 
+/// The content of the workspace that owns the claim's namespace.
+pub(super) fn content() -> Content {
+    Content {
+        workspace: "my-workspace".to_owned(),
+        claim: "workspace-my-workspace-content".to_owned(),
+        stands: true,
+        asked: serde_json::from_value(json!({"enabled": true, "size": "10Gi"})).unwrap(),
+    }
+}
+
 /// The Service that class names.
 pub(super) fn mirror() -> AllowedTarget {
     AllowedTarget {
@@ -120,6 +130,7 @@ impl World {
                 runtime: Lookup::Found(runtime),
                 class: Lookup::Found(class()),
                 services: BTreeMap::from([(key, Lookup::Found(mirror()))]),
+                storage: Storage::Content(content()),
                 ..Observed::of(claim())
             },
             settings: Settings::default(),

@@ -31,8 +31,8 @@ impl State {
                 claims
             }
             Source::NetworkPolicies | Source::Deployments => self.named_by(key),
-            // No decision about a claim reads these.
-            Source::Workspaces | Source::ContentClaims => BTreeSet::new(),
+            Source::Workspaces => self.of_workspace(key),
+            Source::ContentClaims => self.that_await_storage(&key.namespace),
             Source::ReplicaSets => {
                 let labelled = self.replica_sets.get(key);
                 labelled
