@@ -39,7 +39,9 @@ impl Gather {
             }
         };
         observed.class = self.class(&observed).await?;
-        observed.storage = self.storage_now(&key.namespace).await?;
+        if plan::mounted(&observed).is_some() {
+            observed.storage = self.storage_now(&key.namespace).await?;
+        }
         if plan::awaits_proof(&observed.claim) {
             observed.trust = match self.provenance.confirmed(&self.api).await {
                 Trust::Unread(why) => return Err(GatherError::Policy(why)),

@@ -14,6 +14,9 @@ use crate::claim::observed::Directory;
 
 /// How long an answer of the file system is waited for. A volume whose server is gone gives none.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// How long a thread is waited for. They are all taken for longer only while the volume does not answer,
+/// and then nobody is to wait for it again and again.
+const THREAD_WITHIN: Duration = Duration::from_millis(250);
 /// How many threads wait for the file system at once. One that never answers keeps them all, and nothing
 /// else of the controller.
 const THREADS: usize = 4;
@@ -74,7 +77,8 @@ impl Directories {
 
     async fn run(&self, wanted: Wanted, errand: Errand) -> Directory {
         let work = async {
-            let permit = Arc::clone(&self.threads).acquire_owned().await;
+            let thread = Arc::clone(&self.threads).acquire_owned();
+            let permit = tokio::time::timeout(THREAD_WITHIN, thread).await.ok()?;
             let root = Arc::clone(&self.root);
             let (tell, told) = oneshot::channel();
             // Not one of the runtime's threads, which it waits for when the process ends.
@@ -92,7 +96,7 @@ impl Directories {
         };
         match tokio::time::timeout(ANSWER_WITHIN, work).await {
             Ok(Some(answer)) => answer,
-            Ok(None) => Directory::Unseen("the look at it was cut off".to_owned()),
+            Ok(None) => Directory::Unseen("the volume does not answer".to_owned()),
             Err(_) => Directory::Unseen(format!(
                 "the volume did not answer within {} s",
                 ANSWER_WITHIN.as_secs()

@@ -112,10 +112,8 @@ impl Gather {
 }
 
 fn wanted(observed: &Observed) -> Option<Wanted> {
-    let content = observed
-        .storage
-        .content()
-        .filter(|content| content.stands)?;
+    // Also while the volume claim is on its way out: the pod that mounts it holds it.
+    let content = observed.storage.content()?;
     Some(Wanted {
         workspace: content.workspace.clone(),
         namespace: observed.claim.metadata.namespace.clone()?,

@@ -61,7 +61,7 @@ impl Report<'_> {
         Some(Finding {
             reason: reason::WAITING_FOR_STORAGE,
             message: format!(
-                "the API server refused the PersistentVolumeClaim of the workspace's content: {}; correct the Workspace's spec.storage. It is tried again by itself",
+                "the API server refused the PersistentVolumeClaim of the workspace's content: {}; correct the Workspace's spec.storage, or what refuses it. It is tried again by itself",
                 refusal.message
             ),
         })

@@ -5,12 +5,11 @@ use rstest::rstest;
 use sandgate_shared::{
     api::{ClaimPhase, SandboxClaim},
     checks::SecretKeys,
-    trust::{Stood, Trust},
 };
 use serde_json::{Value, json};
 
 use super::super::{Applied, FilesOutcome, Plan, Urgent, Verdict, status};
-use super::world::{World, at, start};
+use super::world::{World, at, proven, start};
 use crate::claim::observed::{Binding, Lookup, ObjectKind};
 
 const CANARY: &str = "canary-of-a-secret";
@@ -26,15 +25,7 @@ fn world() -> World {
     ]);
     world.observed.claim = serde_json::from_value::<SandboxClaim>(claim).unwrap();
     world.observed.claim.metadata.creation_timestamp = Some(Time(at(61)));
-    world.observed.trust = Trust::Proven {
-        stood: Stood {
-            policy: "policy".to_owned(),
-            binding: "binding".to_owned(),
-            policy_created: start(),
-            since: start(),
-        },
-        proof: start(),
-    };
+    world.observed.trust = proven();
     let roles = json!([{"role": "vcs", "required": true}, {"role": "ticket"}]);
     world.class_mut().connections = serde_json::from_value(roles).unwrap();
     let github = json!({

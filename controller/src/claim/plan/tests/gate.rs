@@ -8,7 +8,7 @@ use sandgate_shared::api::{
 use sandgate_shared::trust::{Answer, Distrust, Stood, Trust};
 use serde_json::{Value, json};
 
-use super::world::{World, at, start};
+use super::world::{World, at, proven, start, stood};
 use crate::claim::observed::Lookup;
 
 /// The world's claim with fields of its spec added.
@@ -47,23 +47,11 @@ fn reserved() -> [(Value, &'static str); 7] {
     ]
 }
 
-fn stood() -> Stood {
-    Stood {
-        policy: "policy".to_owned(),
-        binding: "binding".to_owned(),
-        policy_created: start(),
-        since: start(),
-    }
-}
-
 /// A claim made so many seconds after policy and proof, with [`Settings`]' grace of a minute.
 fn made_after(spec: &Value, seconds: i64) -> World {
     let mut world = with(spec);
     world.observed.claim.metadata.creation_timestamp = Some(Time(at(seconds)));
-    world.observed.trust = Trust::Proven {
-        stood: stood(),
-        proof: start(),
-    };
+    world.observed.trust = proven();
     world
 }
 

@@ -2,10 +2,9 @@
 
 use rstest::rstest;
 use sandgate_shared::api::ClaimPhase;
-use sandgate_shared::trust::{Stood, Trust};
 use serde_json::{Value, json};
 
-use super::world::{CLAIM_UID, World, at, start};
+use super::world::{CLAIM_UID, World, at, proven, start};
 use crate::claim::observed::{Directory, ObjectKind};
 
 const SHOP: &str = "arena/workspaces/shop/3f2a";
@@ -21,15 +20,7 @@ fn mounting(mounts: &Value, directory: Directory) -> World {
     world.class_mut().mounts = serde_json::from_value(roles).unwrap();
     world.settings.content.reachable = true;
     world.observed.directory = Some(directory);
-    world.observed.trust = Trust::Proven {
-        stood: Stood {
-            policy: "policy".to_owned(),
-            binding: "binding".to_owned(),
-            policy_created: start(),
-            since: start(),
-        },
-        proof: start(),
-    };
+    world.observed.trust = proven();
     world
 }
 

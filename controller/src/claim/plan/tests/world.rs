@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::api::sandbox_claim::ClaimPhase;
 use sandgate_shared::api::{SandboxClaim, SandboxClaimStatus, SandboxClassSpec};
+use sandgate_shared::trust::{Stood, Trust};
 use serde_json::{Value, json};
 
 use super::super::{
@@ -86,6 +87,24 @@ pub(super) fn content() -> Content {
         claim: "workspace-my-workspace-content".to_owned(),
         stands: true,
         asked: serde_json::from_value(json!({"enabled": true, "size": "10Gi"})).unwrap(),
+    }
+}
+
+/// The admission policy, as it stood at the beginning.
+pub(super) fn stood() -> Stood {
+    Stood {
+        policy: "policy".to_owned(),
+        binding: "binding".to_owned(),
+        policy_created: start(),
+        since: start(),
+    }
+}
+
+/// It was proved to be in force then.
+pub(super) fn proven() -> Trust {
+    Trust::Proven {
+        stood: stood(),
+        proof: start(),
     }
 }
 
