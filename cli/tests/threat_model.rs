@@ -74,7 +74,15 @@ fn quoted(cell: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn every_row_of_the_threat_model_names_a_test_or_says_that_nothing_is_defended() {
     let mut known = BTreeSet::new();
-    for member in ["shared", "certs", "webhook", "controller", "e2e", "cli"] {
+    for member in [
+        "shared",
+        "certs",
+        "paths",
+        "webhook",
+        "controller",
+        "e2e",
+        "cli",
+    ] {
         for folder in ["src", "tests"] {
             tests(&Path::new(ROOT).join(member).join(folder), &mut known);
         }

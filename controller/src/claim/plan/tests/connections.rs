@@ -9,7 +9,7 @@ use sandgate_shared::{
 use serde_json::{Value, json};
 
 use super::super::{Applied, FilesOutcome, Plan, Urgent, Verdict, status};
-use super::world::{World, at, proven, start};
+use super::world::{World, at, proven};
 use crate::claim::observed::{Binding, Lookup, ObjectKind};
 
 const CANARY: &str = "canary-of-a-secret";

@@ -4,7 +4,7 @@ use rstest::rstest;
 use sandgate_shared::api::ClaimPhase;
 use serde_json::{Value, json};
 
-use super::world::{CLAIM_UID, World, at, proven, start};
+use super::world::{CLAIM_UID, World, at, proven};
 use crate::claim::observed::{Directory, ObjectKind};
 
 const SHOP: &str = "arena/workspaces/shop/3f2a";
