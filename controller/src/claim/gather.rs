@@ -57,6 +57,10 @@ pub enum GatherError {
         #[source]
         source: serde_json::Error,
     },
+    /// The Secret is not what a Secret should be. What serde says of it may quote a value and is dropped
+    /// (K-032).
+    #[error("failed to understand Secret {0}")]
+    UnreadableSecret(String),
 }
 
 /// Reads from the watches, and from the API server where the watches are not good enough.

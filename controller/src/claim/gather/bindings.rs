@@ -50,7 +50,8 @@ impl Gather {
         let Some(object) = self.get(place).await? else {
             return Ok(None);
         };
-        let secret: Secret = parse(place, object)?;
+        let unreadable = |_| GatherError::UnreadableSecret(named.name.clone());
+        let secret: Secret = parse(place, object).map_err(unreadable)?;
         let values = secret.data.into_iter().flatten();
         Ok(Some(SecretKeys {
             name: named.name.clone(),

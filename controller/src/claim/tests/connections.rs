@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::World;
 use crate::api_server::fake::Fault;
+use crate::cause::Chain;
 use crate::kind::Kind;
 use crate::queue::Next;
 
@@ -158,6 +159,26 @@ async fn a_read_that_goes_unanswered_takes_nothing_away() {
         assert_eq!(writes(&world), Vec::<String>::new());
         assert_eq!(world.standing(), before);
     }
+}
+
+// Proves: K-032
+#[tokio::test]
+async fn a_secret_that_cannot_be_read_is_told_by_name_alone() {
+    let world = bound().await;
+    let secret = json!({
+        "metadata": {"namespace": "ns", "name": "token", "uid": "token"},
+        "data": "canary",
+    });
+    world.server.put(Kind::Secret, secret);
+    let claim = world.server.get(Kind::SandboxClaim, "ns", "a").unwrap();
+    let claim = serde_json::from_value(claim).unwrap();
+    let error = world.reconciler.gather.bindings(&claim).await.unwrap_err();
+    let told = format!("{} {error:?}", Chain(&error));
+    assert!(told.contains("token"), "{told}");
+    assert!(!told.contains("canary"), "{told}");
+    let before = world.standing();
+    assert_eq!(world.look().await, Next::Retry);
+    assert_eq!(world.standing(), before);
 }
 
 // Proves: K-005
