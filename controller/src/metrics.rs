@@ -107,6 +107,7 @@ pub struct Metrics {
     watch_failures: Family<OfKind, Counter>,
     heals: Family<OfKind, Counter>,
     time_to_bound: Histogram,
+    revocation: Histogram,
     leader: Gauge,
     claims: Gauge,
     queued: Gauge,
@@ -169,6 +170,11 @@ impl Metrics {
             time_to_bound: all.seconds(
                 "claim_time_to_bound",
                 "From a claim's creation to its first Bound",
+                Histogram::new(SECONDS),
+            ),
+            revocation: all.seconds(
+                "credential_revocation",
+                "From finding a Connection, Secret or key of a sandbox gone to the end of the last pod that had it",
                 Histogram::new(SECONDS),
             ),
             leader: all.add(
@@ -251,6 +257,11 @@ impl Metrics {
     /// Notes how long a claim took from its creation to its first bind.
     pub fn bound_after(&self, waited: Duration) {
         self.time_to_bound.observe(waited.as_secs_f64());
+    }
+
+    /// Notes how long pods kept a credential after it was found gone (K-031).
+    pub fn revoked_after(&self, took: Duration) {
+        self.revocation.observe(took.as_secs_f64());
     }
 
     /// Notes whether this replica leads.

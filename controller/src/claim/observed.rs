@@ -10,6 +10,7 @@ mod memory;
 mod object;
 mod pod;
 mod read;
+mod revocation;
 mod service;
 mod storage;
 
@@ -25,6 +26,7 @@ pub use pod::{
     Disruption, ObservedContainer, ObservedPod, ObservedReplicaSet, Terminated, Unready, Waiting,
 };
 pub(super) use read::NEVER_STARTED;
+pub use revocation::Revocation;
 pub use service::{AllowedTarget, ServiceKey, Target, TargetPort};
 pub use storage::{Content, Directory, Storage};
 

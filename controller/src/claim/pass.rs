@@ -1,14 +1,14 @@
 //! One pass over a claim: decide, apply, tell, and see what follows. Does I/O through the parts of
 //! the [`Reconciler`].
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::api::{ClaimPhase, SandboxClaim, SandboxClaimStatus};
 
 use super::apply::Deleted;
-use super::observed::Observed;
-use super::plan::{self, FilesOutcome, Plan, StatusDecision, Verdict};
+use super::observed::{Observed, Revocation};
+use super::plan::{self, FilesOutcome, Plan, StatusDecision, Urgent, Verdict};
 use super::report::Reported;
 use super::{ReconcileError, Reconciler};
 use crate::watch::Key;
@@ -29,6 +29,7 @@ impl Reconciler {
         };
         observed.memory = self.memories.recall(claim, &observed.claim);
         let now = self.gather.now();
+        let looked = Instant::now();
         let mut plan = self.decide(&mut observed, now).await?;
         if plan.is_final() || plan.makes_again() {
             let confirmed = Box::pin(self.gather.confirmed(observed)).await;
@@ -41,6 +42,7 @@ impl Reconciler {
         }
         let applied = self.apply.ensure(&plan).await;
         observed.memory.record(&plan, &applied, now);
+        self.time_revocation(&mut observed, &plan, looked);
         self.memories
             .keep(claim, &observed.claim, observed.memory.clone());
         let decision = plan::status(&observed, &plan, &applied, &self.settings, now);
@@ -89,6 +91,21 @@ impl Reconciler {
             plan = plan::plan(observed, &self.settings, now);
         }
         Ok(plan)
+    }
+
+    /// Notes how long a credential that is gone stayed in pods (K-031). This process' clock is good enough:
+    /// nothing is decided by it.
+    fn time_revocation(&self, observed: &mut Observed, plan: &Plan, looked: Instant) {
+        let before = observed.memory.revocation.take();
+        observed.memory.revocation = if plan.urgent == Urgent::Revoke {
+            Revocation::begun(before, &observed.pods, looked)
+        } else {
+            before.filter(|revocation| {
+                let took = revocation.took(&observed.pods, looked);
+                took.inspect(|took| self.metrics.revoked_after(*took))
+                    .is_none()
+            })
+        };
     }
 
     /// What follows once the status says what was decided.

@@ -1,7 +1,9 @@
-//! What claims cost: writes, reconciles, memory, and the time from a ready pod to `Bound`. On a
-//! control plane of its own, whose fake node makes pods ready at once. Does I/O.
+//! What claims cost: writes, reconciles, memory, the time from a ready pod to `Bound`, and that from a
+//! Secret's deletion to the end of the pod that had it. On a control plane of its own, whose fake node makes
+//! pods ready at once. Does I/O.
 
 mod counters;
+mod revocation;
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -11,6 +13,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use sandgate_e2e::installation::{self, Controller};
 use sandgate_e2e::own_binaries::OwnBinaries;
+use sandgate_e2e::pair::GRACE;
 use sandgate_e2e::{Namespace, Options, OwnCluster};
 use sandgate_shared::api::SandboxClaim;
 use sandgate_shared::names;
@@ -46,6 +49,8 @@ pub async fn measure(own: &OwnBinaries) -> anyhow::Result<Vec<Figure>> {
     let options = Options {
         installation: installation::Options {
             own: Some(own.clone()),
+            // Claims with Connections would wait a minute; no figure contains that.
+            controller_arguments: vec![format!("--claim-policy-grace={}s", GRACE.as_secs())],
             ..installation::Options::default()
         },
         ..Options::default()
@@ -98,6 +103,7 @@ pub async fn measure(own: &OwnBinaries) -> anyhow::Result<Vec<Figure>> {
     }
     figures.extend(of_resync(&again));
     drop(namespace);
+    figures.extend(revocation::measure(&cluster).await?);
     cluster.check().map_err(said)?;
     Ok(figures)
 }

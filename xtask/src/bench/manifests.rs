@@ -3,7 +3,8 @@
 use sandgate_shared::names::{GROUP, VERSION};
 use serde_json::{Value, json};
 
-fn object(kind: &str, name: &str, spec: &Value) -> Value {
+/// An object of ours.
+pub fn object(kind: &str, name: &str, spec: &Value) -> Value {
     json!({
         "apiVersion": format!("{GROUP}/{VERSION}"),
         "kind": kind,
@@ -32,7 +33,8 @@ pub fn class_on_node(image: &str) -> Value {
     object("SandboxClass", "python", &spec)
 }
 
-fn spec(image: &str) -> Value {
+/// The spec of a class of this image.
+pub fn spec(image: &str) -> Value {
     json!({
         "image": image,
         "ports": [{ "name": "mcp", "port": 8080 }],

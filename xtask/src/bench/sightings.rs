@@ -47,6 +47,37 @@ impl<What: Clone + Eq + Hash + Send + 'static> Sightings<What> {
         K: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
         Shown: IntoIterator<Item = What>,
     {
+        Self::of(objects, move |event| match event {
+            Event::Apply(object) => Some(shows(object)),
+            _ => None,
+        })
+        .await
+    }
+
+    /// The same of what objects showed when they were deleted for good.
+    pub async fn of_ends<K, Shown>(
+        objects: Api<K>,
+        shows: impl Fn(&K) -> Shown + Send + 'static,
+    ) -> anyhow::Result<Self>
+    where
+        K: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+        Shown: IntoIterator<Item = What>,
+    {
+        Self::of(objects, move |event| match event {
+            Event::Delete(object) => Some(shows(object)),
+            _ => None,
+        })
+        .await
+    }
+
+    async fn of<K, Shown>(
+        objects: Api<K>,
+        shows: impl Fn(&Event<K>) -> Option<Shown> + Send + 'static,
+    ) -> anyhow::Result<Self>
+    where
+        K: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+        Shown: IntoIterator<Item = What>,
+    {
         let first = Arc::new(Mutex::new(HashMap::new()));
         let (counted, count) = watch::channel(0);
         let (stands, mut standing) = watch::channel(false);
@@ -55,18 +86,17 @@ impl<What: Clone + Eq + Hash + Send + 'static> Sightings<What> {
             let mut events = std::pin::pin!(watcher(objects, watcher::Config::default()));
             while let Some(event) = events.next().await {
                 let now = Instant::now();
-                match event {
-                    Ok(Event::Apply(object)) => {
-                        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                        for what in shows(&object) {
-                            seen.entry(what).or_insert(now);
-                        }
-                        counted.send_replace(seen.len());
+                // A watch that breaks would hide when things were so: better no figure.
+                let Ok(event) = event else { return };
+                if matches!(event, Event::InitDone) {
+                    stands.send_replace(true);
+                }
+                if let Some(shown) = shows(&event) {
+                    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                    for what in shown {
+                        seen.entry(what).or_insert(now);
                     }
-                    Ok(Event::InitDone) => drop(stands.send_replace(true)),
-                    Ok(_) => {}
-                    // A watch that breaks would hide when things were so: better no figure.
-                    Err(_) => return,
+                    counted.send_replace(seen.len());
                 }
             }
         });

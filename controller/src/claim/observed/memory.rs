@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::api::SandboxClaimStatus;
 
-use super::ObjectKind;
+use super::{ObjectKind, Revocation};
 use crate::claim::plan::{Applied, Finding, Outcome, Plan, Refusal, refusal_pause, strangers};
 
 /// How long a heal counts when heals are counted (O-040).
@@ -29,6 +29,8 @@ pub struct Memory {
     pub refusal: Option<PastRefusal>,
     /// The last that strangers did, kept so that a status write which failed loses no report.
     pub strangers: Option<Finding>,
+    /// A credential that is being taken away.
+    pub revocation: Option<Revocation>,
 }
 
 /// One object as last written by us.

@@ -125,9 +125,12 @@ fn keep(observed: &Observed, standing: Option<&Standing<'_>>, finding: Finding) 
         live.is_some_and(|live| untouched(observed, *kind, live).unwrap_or(false))
     });
     let live = observed.deployment.as_ref();
-    let revoked = standing.is_some_and(|standing| standing.urgent(live) == Urgent::Revoke);
-    if !stands || revoked || !ever_bound(&observed.claim) {
-        return Plan::nothing(Verdict::Fail(finding));
+    let urgent = standing.map_or(Urgent::No, |standing| standing.urgent(live));
+    if !stands || urgent == Urgent::Revoke || !ever_bound(&observed.claim) {
+        return Plan {
+            urgent,
+            ..Plan::nothing(Verdict::Fail(finding))
+        };
     }
     let namespace = observed.claim.namespace().unwrap_or_default();
     Plan {
