@@ -85,6 +85,8 @@ pub struct Options {
     pub own: Option<OwnBinaries>,
     /// Further arguments of every controller.
     pub controller_arguments: Vec<String>,
+    /// What every controller logs, as `RUST_LOG` has it; what it does by itself if `None`.
+    pub controller_log: Option<String>,
 }
 
 impl Default for Options {
@@ -94,6 +96,7 @@ impl Default for Options {
             start: true,
             own: None,
             controller_arguments: Vec::new(),
+            controller_log: None,
         }
     }
 }
@@ -209,7 +212,8 @@ impl Installation {
         ];
         arguments.extend(self.options.controller_arguments.iter().cloned());
         arguments.extend(more.iter().map(|&argument| argument.to_owned()));
-        let program = Program::new(&self.own()?.controller, arguments);
+        let program = Program::new(&self.own()?.controller, arguments)
+            .logging(self.options.controller_log.clone());
         let log = folder.join(format!("{pod}.log"));
         let service = Service::start_new(pod, program, &log, health)?;
         Ok(Controller {

@@ -186,6 +186,8 @@ pub struct Program {
     pub arguments: Vec<String>,
     /// Where it looks for other programs; where we do if `None`.
     pub search: Option<OsString>,
+    /// What it logs, as `RUST_LOG` has it; what it does by itself if `None`.
+    pub log: Option<String>,
 }
 
 impl Program {
@@ -195,6 +197,16 @@ impl Program {
             path: path.to_owned(),
             arguments: arguments.into_iter().map(Into::into).collect(),
             search: None,
+            log: None,
+        }
+    }
+
+    /// The same, logging what `filter` says.
+    #[must_use]
+    pub fn logging(self, filter: Option<String>) -> Self {
+        Self {
+            log: filter,
+            ..self
         }
     }
 
@@ -213,6 +225,9 @@ impl Program {
         command.args(&self.arguments).env_remove("KUBECONFIG");
         if let Some(search) = &self.search {
             command.env("PATH", search);
+        }
+        if let Some(filter) = &self.log {
+            command.env("RUST_LOG", filter);
         }
         command
     }

@@ -479,3 +479,45 @@ fn a_namespace_that_is_going_concerns_its_claims() {
             .namespace_terminating
     );
 }
+
+fn secret(name: &str, version: u64) -> DynamicObject {
+    object(json!({
+        "metadata": {"namespace": "ns", "name": name, "uid": format!("uid-{name}"),
+            "resourceVersion": version.to_string()},
+    }))
+}
+
+// Proves: K-029
+#[test]
+fn ten_thousand_secrets_that_no_connection_names_concern_nobody_and_none_is_kept() {
+    let index = Index::default();
+    let connection = json!({
+        "metadata": {"namespace": "ns", "name": "github", "resourceVersion": "1"},
+        "spec": {"hosts": ["github.com"],
+            "credential": {"kind": "secret", "secretRef": {"name": "named"}}},
+    });
+    index
+        .observe(Source::Connections, object(connection))
+        .unwrap();
+    let mut binds = claim("a", 1);
+    binds["spec"]["connections"] = json!([{"role": "vcs", "connection": "github"}]);
+    index.observe(Source::Claims, object(binds)).unwrap();
+    index.begin_listing(Source::Secrets);
+    assert_eq!(index.end_listing(Source::Secrets), a());
+
+    let before = format!("{index:?}");
+    for version in 2..10_002 {
+        let stranger = secret(&format!("stranger-{version}"), version);
+        let concerned = index.observe(Source::Secrets, stranger.clone()).unwrap();
+        assert_eq!(concerned, BTreeSet::new());
+        if version % 2 == 0 {
+            let gone = index.forget(Source::Secrets, &stranger);
+            assert_eq!(gone, BTreeSet::new());
+        }
+    }
+    assert_eq!(format!("{index:?}"), before);
+    let named = secret("named", 20_000);
+    assert_eq!(index.observe(Source::Secrets, named.clone()).unwrap(), a());
+    assert_eq!(index.forget(Source::Secrets, &named), a());
+    assert_eq!(format!("{index:?}"), before);
+}
