@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::api_server::ApiServer;
 use crate::cause::Chain;
+use crate::leader::{Fence, LeaderError};
 use crate::metrics::{Metrics, Reconciled};
 use crate::provenance::Provenance;
 use crate::queue::Next;
@@ -18,6 +19,7 @@ mod memories;
 pub mod mounted;
 pub mod observed;
 mod pass;
+mod places;
 pub mod plan;
 mod report;
 
@@ -25,6 +27,7 @@ use apply::Apply;
 use gather::{ContentRoot, Gather, GatherError, Volumes};
 use memories::Memories;
 use pass::Pass;
+use places::Places;
 use plan::Settings;
 use report::{Report, ReportError};
 
@@ -37,6 +40,9 @@ pub enum ReconcileError {
     /// What stands could not be read.
     #[error("failed to gather what stands for the claim")]
     Gather(#[source] GatherError),
+    /// Somebody else may lead by now, who does not know whom we admit.
+    #[error("failed to make sure of leading before the claim is admitted")]
+    Lead(#[source] LeaderError),
     /// What was decided could not be told.
     #[error("failed to report on the claim")]
     Report(#[source] ReportError),
@@ -48,7 +54,7 @@ pub enum ReconcileError {
     Unsteady,
 }
 
-/// Looks after claims and baseline policies.
+/// Looks after claims, baseline policies and places.
 #[derive(Debug)]
 pub struct Reconciler {
     watches: Arc<Watches>,
@@ -56,6 +62,7 @@ pub struct Reconciler {
     apply: Apply,
     report: Report,
     memories: Memories,
+    places: Places,
     settings: Settings,
     metrics: Metrics,
 }
@@ -65,7 +72,7 @@ impl Reconciler {
     /// leader did is in the claims' status.
     pub fn new(
         api: &ApiServer,
-        (watches, provenance): (&Arc<Watches>, &Provenance),
+        (watches, provenance, fence): (&Arc<Watches>, &Provenance, &Fence),
         (settings, content): (Settings, Option<ContentRoot>),
         metrics: &Metrics,
         instance: &str,
@@ -81,6 +88,11 @@ impl Reconciler {
             apply: Apply::new(api.clone(), Arc::clone(watches), metrics.clone()),
             report: Report::new(api.clone(), Arc::clone(watches), instance),
             memories: Memories::default(),
+            places: Places::new(
+                Arc::clone(watches),
+                fence.clone(),
+                settings.claim_policy_grace,
+            ),
             settings,
             metrics: metrics.clone(),
         }
@@ -90,6 +102,10 @@ impl Reconciler {
     pub async fn look_after(&self, subject: &Subject) -> Next {
         let next = match subject {
             Subject::Baseline(namespace) => self.guard(namespace).await,
+            Subject::Places(runtime) => {
+                self.places.wake(runtime, &self.gather.trust());
+                Next::Settled
+            }
             Subject::Claim(claim) => match self.reconcile(claim).await {
                 Ok(again) => again.map_or(Next::Settled, Next::After),
                 Err(error) => {
@@ -104,6 +120,16 @@ impl Reconciler {
             Next::Settled | Next::After(_) => Reconciled::Done,
         });
         next
+    }
+
+    /// Reads all claims as they stand, once at the beginning: the watch may be behind what the leader before
+    /// admitted last.
+    ///
+    /// # Errors
+    /// They could not be read.
+    pub async fn catch_up(&self) -> Result<(), ReconcileError> {
+        let caught_up = self.gather.all_claims().await;
+        caught_up.map_err(ReconcileError::Gather)
     }
 
     async fn reconcile(&self, claim: &Key) -> Result<Option<Duration>, ReconcileError> {

@@ -1,10 +1,11 @@
 //! Who leads: one Lease in the operator's own namespace (C-001). [`decide`] and [`Record`] are pure,
-//! [`Elector`] does the I/O.
+//! [`Elector`] and [`Fence`] do the I/O.
 //!
 //! Another holder's term is over when its record has not changed for its duration **by our own
 //! monotonic clock**; nobody's wall clock is trusted. Our own term is over at a local deadline that is
 //! shorter than what the others wait, whatever the API server says or fails to say. Every write of the
-//! controller is safe with two leaders all the same: the Lease saves work, it does not fence.
+//! controller is safe with two leaders all the same: the Lease saves work, it does not fence. Where something
+//! is counted, an admission under a limit say, [`Fence`] asks once more.
 
 use std::time::Duration;
 
@@ -13,8 +14,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 
 mod elector;
+mod fence;
+mod lease;
 
-pub use elector::{Elector, LeaderError, Leadership};
+pub use elector::{Elector, Leadership};
+pub use fence::Fence;
+pub use lease::LeaderError;
 
 /// What a Lease says about its holder.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,6 +3,7 @@
 //! ```text
 //!   watch ──claims──▶ queue ──▶ workers (of the leader) ──▶ claim: gather → plan → apply → report
 //!     └─▶ index ───────────────────────────────────────────────┘ (reads)
+//!   admission_queue: whose turn it is under a runtime's limits
 //!   leader: the Lease            certificates: Secret, caBundle, files for the webhook
 //!   provenance: is the admission policy in force, and since when
 //!   webhook_config (of the leader): what the chart rendered, put right; foreign mutators told of
@@ -12,6 +13,7 @@
 //! Only [`claim`]'s `apply` writes a claim's objects, only its `report` writes status; what to do is
 //! decided in [`claim::plan`], which can reach no client.
 
+pub mod admission_queue;
 pub mod api_server;
 pub mod cause;
 pub mod certificates;

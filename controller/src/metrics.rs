@@ -13,6 +13,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry, Unit};
 
+use crate::admission_queue::Limit;
 use crate::kind::Kind;
 
 /// What is asked of the API server.
@@ -78,6 +79,7 @@ label_value!(Outcome {
     Done => "done", Unchanged => "unchanged", NotFound => "not_found", Conflict => "conflict",
     Refused => "refused", Unanswered => "unanswered",
 });
+label_value!(Limit { Instance => "instance", Session => "session", Runtime => "runtime" });
 label_value!(Reconciled { Done => "done", Retried => "retried" });
 
 /// Labels of a request.
@@ -91,6 +93,11 @@ struct Request {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ReconcileEnd {
     outcome: Reconciled,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfLimit {
+    limit: Limit,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -108,6 +115,8 @@ pub struct Metrics {
     heals: Family<OfKind, Counter>,
     time_to_bound: Histogram,
     revocation: Histogram,
+    held_back: Family<OfLimit, Gauge>,
+    time_queued: Histogram,
     leader: Gauge,
     claims: Gauge,
     queued: Gauge,
@@ -144,6 +153,8 @@ impl Metrics {
         const SECONDS: [f64; 14] = [
             0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 13.0, 30.0, 60.0, 120.0, 300.0,
         ];
+        // From a place that is left at once to the longest that anybody waits for a turn.
+        const TURNS: [f64; 9] = [1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 1800.0, 3600.0, 14400.0];
         let mut all = Registering(registry.sub_registry_with_prefix("sandgate_controller"));
         Self {
             requests: all.add(
@@ -176,6 +187,16 @@ impl Metrics {
                 "credential_revocation",
                 "From finding a Connection, Secret or key of a sandbox gone to the end of the last pod that had it",
                 Histogram::new(SECONDS),
+            ),
+            held_back: all.add(
+                "claims_queued",
+                "Claims that wait for their turn, by the limit that they wait for",
+                Family::default(),
+            ),
+            time_queued: all.seconds(
+                "claim_queue_wait",
+                "From a claim's creation to its admission, of those that had to wait for their turn",
+                Histogram::new(TURNS),
             ),
             leader: all.add(
                 "leader",
@@ -262,6 +283,17 @@ impl Metrics {
     /// Notes how long pods kept a credential after it was found gone (K-031).
     pub fn revoked_after(&self, took: Duration) {
         self.revocation.observe(took.as_secs_f64());
+    }
+
+    /// Notes how many claims wait for their turn under a limit.
+    pub fn held_back(&self, limit: Limit, count: usize) {
+        let gauge = self.held_back.get_or_create(&OfLimit { limit });
+        gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    /// Notes how long after its creation a claim was admitted that had to wait for its turn.
+    pub fn admitted_after(&self, waited: Duration) {
+        self.time_queued.observe(waited.as_secs_f64());
     }
 
     /// Notes whether this replica leads.

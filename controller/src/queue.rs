@@ -80,6 +80,13 @@ impl<K: Clone + Eq + Ord + Hash> Queue<K> {
         }
     }
 
+    /// Puts each of these keys in the queue.
+    pub fn push_all(&self, keys: impl IntoIterator<Item = K>) {
+        for key in keys {
+            self.push(key);
+        }
+    }
+
     /// The next key, once there is one. It stays in work until [`Self::done`].
     pub async fn next(&self) -> K {
         loop {
@@ -228,7 +235,7 @@ impl<K: Clone + Eq + Ord + Hash> State<K> {
 }
 
 /// How long to wait after `failures` earlier failures in a row.
-fn back_off(failures: u32) -> Duration {
+pub fn back_off(failures: u32) -> Duration {
     BACK_OFF_FIRST
         .saturating_mul(2_u32.saturating_pow(failures.min(16)))
         .min(BACK_OFF_LONGEST)

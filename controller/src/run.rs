@@ -107,9 +107,9 @@ pub async fn run(flags: Flags, shutdown: CancellationToken) -> Result<(), RunErr
     )
     .await;
 
-    let leadership = elector.leadership();
+    let (leadership, fence) = (elector.leadership(), elector.fence());
     let reconciler = || {
-        let parts = (&watches, &provenance);
+        let parts = (&watches, &provenance, &fence);
         let settings = (flags.settings(), flags.content.root());
         Reconciler::new(&api, parts, settings, &metrics, &flags.identity)
     };

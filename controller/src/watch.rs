@@ -21,6 +21,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::admission_queue::Limit;
 use crate::api_server::ApiServer;
 use crate::cause::{self, Chain};
 use crate::metrics::Metrics;
@@ -129,13 +130,14 @@ impl Intake {
                 Ok(event) => self.event(event),
                 Err(error) => self.broke(&error),
             };
-            let queue = &self.watches.queue;
-            for subject in concerned {
-                queue.push(subject);
-            }
+            let Watches { queue, index, .. } = &*self.watches;
+            queue.push_all(concerned);
             self.metrics.queued(queue.len());
             if self.source == Source::Claims {
-                self.metrics.claims(self.watches.index.claim_count());
+                self.metrics.claims(index.claim_count());
+                for limit in Limit::ALL {
+                    self.metrics.held_back(limit, index.held_back_by(limit));
+                }
             }
         }
     }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
+use crate::cause::Chain;
 use crate::claim::Reconciler;
 use crate::metrics::Metrics;
+use crate::queue::back_off;
 use crate::watch::Watches;
 
 /// How many subjects are worked on at once.
@@ -20,14 +22,16 @@ pub async fn work(
     metrics: &Metrics,
     term: &CancellationToken,
 ) -> Result<(), JoinError> {
+    let ready = async {
+        watches.synced.complete().await;
+        catch_up(&reconciler).await;
+    };
     tokio::select! {
         () = term.cancelled() => return Ok(()),
-        () = watches.synced.complete() => {}
+        () = ready => {}
     }
     watches.queue.open();
-    for subject in watches.index.subjects() {
-        watches.queue.push(subject);
-    }
+    watches.queue.push_all(watches.index.subjects());
     let mut workers = JoinSet::new();
     for _ in 0..WORKERS {
         workers.spawn(worker(
@@ -43,6 +47,16 @@ pub async fn work(
     }
     watches.queue.close();
     result
+}
+
+/// Until it is known whom the leader before admitted, nobody is.
+async fn catch_up(reconciler: &Reconciler) {
+    let mut failures = 0;
+    while let Err(error) = reconciler.catch_up().await {
+        tracing::warn!(error = %Chain(&error), "the claims are read once more before any is looked after");
+        tokio::time::sleep(back_off(failures)).await;
+        failures += 1;
+    }
 }
 
 async fn worker(

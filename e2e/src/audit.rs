@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{DeleteParams, ObjectMeta, PostParams};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::failure::Outcome;
@@ -123,6 +124,12 @@ impl Request {
     /// resourceVersion of the object it returned.
     pub fn version(&self) -> &str {
         self.text("/responseObject/metadata/resourceVersion")
+    }
+
+    /// The object it returned, if it is one of these and the log keeps it.
+    pub fn returned<K: DeserializeOwned>(&self) -> Option<K> {
+        let object = self.0.pointer("/responseObject")?.clone();
+        serde_json::from_value(object).ok()
     }
 
     /// The pod the token was bound to: which of several controllers asked.

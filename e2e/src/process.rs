@@ -257,7 +257,7 @@ pub fn bound_to_us(path: &Path, signal: &str) -> Command {
     command
 }
 
-/// Sends a signal (`TERM`, `KILL`) to a process.
+/// Sends a signal (`TERM`, `KILL`, `STOP`) to a process.
 pub(crate) fn signal(name: &str, process: u32) -> io::Result<()> {
     let process = process.to_string();
     Command::new("kill")

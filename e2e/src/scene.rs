@@ -158,6 +158,15 @@ impl Scene {
         .await
     }
 
+    /// Waits until the claim is Queued for this reason.
+    pub async fn queued(&self, name: &str, reason: &str) -> Outcome<SandboxClaim> {
+        let sentence = format!("is Queued / {reason}");
+        self.becomes(name, &sentence, |claim: &SandboxClaim| {
+            phase(claim) == Some(ClaimPhase::Queued) && ready(claim).0 == reason
+        })
+        .await
+    }
+
     /// Waits until the claim is Failed, for this reason and no other.
     pub async fn failed(&self, name: &str, reason: &str) -> Outcome<SandboxClaim> {
         let claim = self

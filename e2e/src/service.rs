@@ -79,6 +79,21 @@ impl Service {
         self.process = None;
     }
 
+    /// Stops it where it stands (SIGSTOP), as a machine that hangs: it does nothing and hears nothing.
+    pub fn pause(&self) -> std::io::Result<()> {
+        self.tell("STOP")
+    }
+
+    /// Lets it go on (SIGCONT).
+    pub fn resume(&self) -> std::io::Result<()> {
+        self.tell("CONT")
+    }
+
+    fn tell(&self, name: &str) -> std::io::Result<()> {
+        let running = self.id().ok_or(std::io::ErrorKind::NotFound)?;
+        process::signal(name, running)
+    }
+
     /// Asks it to end (SIGTERM) and waits until it has.
     pub fn stop(&mut self) -> Result<(), ProcessError> {
         if let Some(mut process) = self.process.take() {

@@ -175,11 +175,14 @@ impl State {
             return (201, body);
         }
         if method == Method::GET && is_collection(path) {
-            let within = format!("{path}/");
             let all = self.objects.iter();
-            let found = all.filter(|(path, _)| path.starts_with(&within));
+            let found = all.filter(|(object, _)| is_in(object, path));
             let items: Vec<&Value> = found.map(|(_, object)| object).collect();
-            return (200, json!({"metadata": {}, "items": items}));
+            let version = self.version.to_string();
+            return (
+                200,
+                json!({"metadata": {"resourceVersion": version}, "items": items}),
+            );
         }
         let Some(standing) = self.objects.get(main).cloned() else {
             return status(404, "NotFound", "no such object", &name);
@@ -227,6 +230,14 @@ fn is_collection(path: &str) -> bool {
     let parts = path.split('/').count();
     let groupless = usize::from(path.starts_with("/api/"));
     [5, 7].contains(&(parts + groupless))
+}
+
+/// Whether an object is one of a collection, which is of a namespace or of all.
+fn is_in(object: &str, collection: &str) -> bool {
+    let (root, plural) = collection.rsplit_once('/').unwrap_or_default();
+    let everywhere = || object.starts_with(&format!("{root}/namespaces/"));
+    let of_kind = || object.contains(&format!("/{plural}/"));
+    object.starts_with(&format!("{collection}/")) || (everywhere() && of_kind())
 }
 
 fn path(kind: Kind, object: &Value) -> String {

@@ -5,10 +5,12 @@ mod confirmed;
 mod directory;
 mod storage;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::core::DynamicObject;
+use sandgate_shared::trust::Trust;
 use serde::de::DeserializeOwned;
 
 pub use directory::ContentRoot;
@@ -16,6 +18,7 @@ pub use storage::Volumes;
 
 use super::observed::{Guarded, Observed};
 use crate::api_server::{ApiServer, CallError, Place};
+use crate::cause::Chain;
 use crate::kind::Kind;
 use crate::provenance::Provenance;
 use crate::watch::{Key, Watches};
@@ -110,20 +113,47 @@ impl Gather {
         self.watches.index.guarded(namespace)
     }
 
+    /// What is known of the admission policy.
+    pub fn trust(&self) -> Trust {
+        self.provenance.trust()
+    }
+
+    /// Reads all claims into the watches' index as they stand now.
+    pub async fn all_claims(&self) -> Result<(), GatherError> {
+        let kind = Kind::SandboxClaim;
+        let mut all = BTreeSet::new();
+        let mut from = None;
+        loop {
+            let page = self.api.list_page(kind, from).await;
+            let page = page.map_err(|source| GatherError::List { kind, source })?;
+            for object in page.items {
+                all.insert(Key::of(&object.metadata));
+                if let Err(error) = self.watches.index.read_claim(object) {
+                    tracing::debug!(error = %Chain(&error), "unreadable claim");
+                }
+            }
+            from = page.metadata.continue_.filter(|token| !token.is_empty());
+            if from.is_none() {
+                let at = page.metadata.resource_version.unwrap_or_default();
+                self.watches.index.only_claims(&all, &at);
+                return Ok(());
+            }
+        }
+    }
+
     /// Reads the claim anew into the watches' index; whether it still exists.
     pub async fn refreshed(&self, claim: &Key) -> Result<bool, GatherError> {
         let place = Place::namespaced(Kind::SandboxClaim, &claim.namespace, &claim.name);
         let Some(object) = self.get(place).await? else {
             return Ok(false);
         };
-        self.watches
-            .index
-            .wrote_claim(object)
-            .map_err(|error| GatherError::Unreadable {
-                kind: place.kind,
-                name: place.name.to_owned(),
-                source: serde::de::Error::custom(error),
-            })?;
+        let wrote = self.watches.index.wrote_claim(object);
+        let concerned = wrote.map_err(|error| GatherError::Unreadable {
+            kind: place.kind,
+            name: place.name.to_owned(),
+            source: serde::de::Error::custom(error),
+        })?;
+        self.watches.queue.push_all(concerned);
         Ok(true)
     }
 

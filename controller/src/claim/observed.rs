@@ -19,6 +19,8 @@ use std::collections::BTreeMap;
 use sandgate_shared::api::{SandboxClaim, SandboxClassSpec, outside::AgentRuntimeSpec};
 use sandgate_shared::trust::Trust;
 
+use crate::admission_queue::Admission;
+
 pub use binding::Binding;
 pub use memory::{AppliedRecord, HeldBack, Memory, PastHeal, PastRefusal};
 pub use object::{LiveObject, ObjectKind};
@@ -68,6 +70,9 @@ pub struct Observed {
     pub nested: Option<String>,
     /// What is known of the admission policy that keeps claims from everyone but the operator.
     pub trust: Trust,
+    /// Whether the claim may have a place under its runtime's limits. Found out of one that asks for a
+    /// place, which is one that nothing else holds up and that has none yet.
+    pub admission: Admission,
     /// What this process remembers of the claim; after a restart [`Memory::recall`].
     pub memory: Memory,
 }
@@ -92,6 +97,7 @@ impl Observed {
             directory: None,
             nested: None,
             trust: Trust::default(),
+            admission: Admission::default(),
             memory: Memory::default(),
         }
     }

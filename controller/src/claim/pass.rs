@@ -9,8 +9,10 @@ use sandgate_shared::api::{ClaimPhase, SandboxClaim, SandboxClaimStatus};
 use super::apply::Deleted;
 use super::observed::{Observed, Revocation};
 use super::plan::{self, FilesOutcome, Plan, StatusDecision, Urgent, Verdict};
-use super::report::Reported;
+use super::report::{ReportError, Reported};
 use super::{ReconcileError, Reconciler};
+use crate::admission_queue::Admission;
+use crate::api_server::ANSWER_WITHIN;
 use crate::watch::Key;
 
 /// What one pass came to.
@@ -40,29 +42,44 @@ impl Reconciler {
             observed = confirmed;
             plan = self.decide(&mut observed, now).await?;
         }
+        let mut limit = ANSWER_WITHIN;
+        if is_admitted(&plan) && observed.admission == Admission::Granted {
+            let left = self.places.time_left().await;
+            limit = limit.min(left.map_err(ReconcileError::Lead)?);
+        }
         let applied = self.apply.ensure(&plan).await;
         observed.memory.record(&plan, &applied, now);
         self.time_revocation(&mut observed, &plan, looked);
         self.memories
             .keep(claim, &observed.claim, observed.memory.clone());
         let decision = plan::status(&observed, &plan, &applied, &self.settings, now);
-        let told = self.report.tell(&observed.claim, &decision).await;
+        let told = self.report.tell(&observed.claim, &decision, limit).await;
+        if told.as_ref().is_err_and(ReportError::is_no) {
+            self.places.settle(&observed.claim);
+        }
         match told.map_err(ReconcileError::Report)? {
             Reported::Done => {
                 let claim = &observed.claim;
+                if decision.status.is_some() || !is_admitted(&plan) {
+                    self.places.settle(claim);
+                }
                 let again = self.finish(claim, &plan, &decision, now).await?;
                 match applied.files {
                     Some(FilesOutcome::Refused(_)) => Err(ReconcileError::Unfinished),
                     Some(FilesOutcome::Done | FilesOutcome::Conflict) | None => Ok(again),
                 }
             }
-            Reported::Gone => Ok(Pass::Done(None)),
+            Reported::Gone => {
+                self.places.settle(&observed.claim);
+                Ok(Pass::Done(None))
+            }
             Reported::Stale => {
                 let exists = self
                     .gather
                     .refreshed(claim)
                     .await
                     .map_err(ReconcileError::Gather)?;
+                self.places.settle(&observed.claim);
                 Ok(if exists {
                     Pass::Again
                 } else {
@@ -72,8 +89,8 @@ impl Reconciler {
         }
     }
 
-    /// What is to be done for the claim. Its directory is looked at, and made where it is to be; its
-    /// Connections are looked at where the decision hangs on them.
+    /// What is to be done for the claim. Its directory is looked at, and made where it is to be. Only one that
+    /// has its place, or gets it, has its Connections looked at, if the decision hangs on them.
     async fn decide(
         &self,
         observed: &mut Observed,
@@ -81,7 +98,14 @@ impl Reconciler {
     ) -> Result<Plan, ReconcileError> {
         observed.directory = self.gather.directory(observed).await;
         let mut plan = plan::plan(observed, &self.settings, now);
-        if plan.verdict == Verdict::Look {
+        let looks = plan.verdict == Verdict::Look;
+        if (looks || is_admitted(&plan)) && !plan::holds_place(observed) {
+            observed.admission = self.places.ask(observed);
+            if matches!(observed.admission, Admission::Held { .. }) {
+                return Ok(plan::plan(observed, &self.settings, now));
+            }
+        }
+        if looks {
             let bindings = self.gather.bindings(&observed.claim).await;
             observed.bindings = Some(bindings.map_err(ReconcileError::Gather)?);
             plan = plan::plan(observed, &self.settings, now);
@@ -122,17 +146,24 @@ impl Reconciler {
         if wrote == Some(ClaimPhase::Bound) && stood != wrote && !plan::ever_bound(claim) {
             self.metrics.bound_after(age(claim, now));
         }
+        if is_admitted(plan) && stood == Some(ClaimPhase::Queued) {
+            self.metrics.admitted_after(age(claim, now));
+        }
         if self.apply.delete(plan).await == Deleted::Unfinished {
             return Err(ReconcileError::Unfinished);
         }
         // A claim that has just failed is looked at once more: now its objects go (C-035). One that was
         // just admitted gets its objects now that the record stands.
         let failed = wrote == Some(ClaimPhase::Failed) && stood != wrote;
-        if failed || matches!(plan.verdict, Verdict::Admit(_)) {
+        if failed || is_admitted(plan) {
             return Ok(Pass::Again);
         }
         Ok(Pass::Done(decision.requeue))
     }
+}
+
+fn is_admitted(plan: &Plan) -> bool {
+    matches!(plan.verdict, Verdict::Admit(_))
 }
 
 fn age(claim: &SandboxClaim, now: Timestamp) -> Duration {

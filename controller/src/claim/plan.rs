@@ -61,7 +61,7 @@ pub use decision::{EventDraft, StatusDecision};
 pub use digest::digest;
 pub(crate) use events::note as event_note;
 pub use files::{FilesIntent, FilesOutcome};
-pub use gate::{awaits_proof, ever_bound};
+pub use gate::{Record, asks_for_place, awaits_proof, ever_bound, holds_place, record};
 pub use heal::DryRun;
 pub use network_policy::allowed_services;
 pub use order::{Action, Deletion, FinishedPod, Intent, LiveRef};
@@ -121,6 +121,8 @@ pub enum Verdict {
     Look,
     /// The claim waits and has no object.
     Wait(Finding),
+    /// The claim waits for its turn under its runtime's limits and has no object (C-008 to C-011).
+    Queue(Finding),
     /// The claim is admitted now, with what is to be built. The status says so before anything is made:
     /// a controller that dies in between leaves a record without objects, never objects that no
     /// ceiling counts (C-012, C-025).
@@ -170,6 +172,7 @@ pub fn plan(observed: &Observed, settings: &Settings, now: Timestamp) -> Plan {
         Gate::Look => Plan::nothing(Verdict::Look),
         Gate::Wait(finding) => Plan::nothing(Verdict::Wait(finding)),
         Gate::AwaitStorage(finding) => objects::await_storage(observed, settings, finding),
+        Gate::Queue(finding) => Plan::nothing(Verdict::Queue(finding)),
         Gate::Fail(finding) => Plan::nothing(Verdict::Fail(finding)),
         Gate::Admit => objects::admit(observed, settings),
         Gate::Build { makes_directory } => Plan {

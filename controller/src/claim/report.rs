@@ -1,6 +1,7 @@
 //! Tells what was decided: the only writer of claim status and of claims' Events. Does I/O.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::api::SandboxClaim;
@@ -35,6 +36,16 @@ pub enum ReportError {
     },
 }
 
+impl ReportError {
+    /// Whether the API server certainly did not carry the write out, and will not.
+    pub fn is_no(&self) -> bool {
+        match self {
+            Self::Status { source, .. } => source.refusal().is_some_and(|no| no.code < 500),
+            Self::Patch { .. } => true,
+        }
+    }
+}
+
 /// What became of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reported {
@@ -66,11 +77,12 @@ impl Report {
     }
 
     /// Writes the status, if it is to change, then the Events. The write carries the resourceVersion
-    /// that was decided upon, so that no two controllers undo each other's.
+    /// that was decided upon, so that no two controllers undo each other's; `limit`: how long it may take.
     pub async fn tell(
         &self,
         claim: &SandboxClaim,
         decision: &StatusDecision,
+        limit: Duration,
     ) -> Result<Reported, ReportError> {
         let key = Key::of(&claim.metadata);
         if let Some(status) = &decision.status {
@@ -79,16 +91,13 @@ impl Report {
                 claim: key.clone(),
                 source,
             })?;
-            match self.api.patch_status(place, &patch).await {
-                Ok(object) => {
-                    if let Err(error) = self.watches.index.wrote_claim(object) {
-                        // The watch will deliver it in a moment, and count it if it cannot be read.
-                        tracing::debug!(
-                            error = %Chain(&error),
-                            "unreadable claim"
-                        );
-                    }
-                }
+            let api = self.api.answering_within(limit);
+            match api.patch_status(place, &patch).await {
+                Ok(object) => match self.watches.index.wrote_claim(object) {
+                    Ok(concerned) => self.watches.queue.push_all(concerned),
+                    // The watch will deliver it in a moment, and count it if it cannot be read.
+                    Err(error) => tracing::debug!(error = %Chain(&error), "unreadable claim"),
+                },
                 Err(error) if error.is_conflict() => return Ok(Reported::Stale),
                 Err(error) if error.is_not_found() => return Ok(Reported::Gone),
                 Err(source) => return Err(ReportError::Status { claim: key, source }),

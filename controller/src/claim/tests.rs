@@ -1,5 +1,6 @@
 //! The whole of a reconcile against an API server in memory, cut off at every request.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,7 @@ use super::{Reconciler, Watches};
 use crate::api_server::Clock;
 use crate::api_server::fake::{Fake, Fault};
 use crate::kind::Kind;
+use crate::leader::{Elector, Fence, Timing};
 use crate::provenance::Provenance;
 use crate::queue::Next;
 use crate::watch::{Key, Source, Subject};
@@ -22,12 +24,17 @@ mod connections;
 mod finished;
 mod guard;
 mod leaving;
+mod places;
+
+/// How long the Lease lasts.
+const LEASE: Duration = Duration::from_secs(15);
 
 /// One installation: what stands, and the controller process of the moment.
 struct World {
     server: Fake,
     watches: Arc<Watches>,
     reconciler: Reconciler,
+    fence: Fence,
 }
 
 impl World {
@@ -40,14 +47,7 @@ impl World {
         let class = json!({"metadata": placed("py"),
             "spec": {"image": "x", "ports": [{"name": "http", "port": 80}]}});
         server.put(Kind::SandboxClass, class);
-        let claim = json!({
-            "apiVersion": "omnia.altairalabs.ai/v1alpha1",
-            "kind": "SandboxClaim",
-            "metadata": {"namespace": "ns", "name": "a", "uid": "claim", "generation": 1},
-            "spec": {"agentRuntimeRef": {"name": "rt"}, "classRef": {"name": "py"},
-                "sessionID": "s"},
-        });
-        server.put(Kind::SandboxClaim, claim);
+        server.put(Kind::SandboxClaim, claim("a", "claim"));
         Self::started_on(server)
     }
 
@@ -62,13 +62,21 @@ impl World {
         let api = api.with_clock(clock);
         let watches = Arc::new(Watches::default());
         let provenance = Provenance::new(&Installation::default());
-        let parts = (&watches, &provenance);
+        let lease = json!({"metadata": {"namespace": "ns", "name": "lease", "uid": "lease"},
+            "spec": {"holderIdentity": "pod-1"}});
+        server.put(Kind::Lease, lease);
+        let timing = Timing::of(LEASE);
+        let elector = Elector::new(&api, metrics.clone(), "ns", "lease", "pod-1", timing);
+        let fence = elector.fence();
+        fence.until(Some(tokio::time::Instant::now() + timing.deadline));
+        let parts = (&watches, &provenance, &fence);
         let reconciler =
             Reconciler::new(&api, parts, (Settings::default(), None), &metrics, "pod-1");
         let world = Self {
             server,
             watches,
             reconciler,
+            fence,
         };
         world.list();
         world
@@ -86,14 +94,16 @@ impl World {
         }
     }
 
-    /// Lets one watch catch up with what stands.
-    fn list_only(&self, source: Source) {
+    /// Lets one watch catch up with what stands; what that concerns.
+    fn list_only(&self, source: Source) -> BTreeSet<Subject> {
         self.watches.index.begin_listing(source);
+        let mut concerned = BTreeSet::new();
         for object in self.server.all(source.kind()) {
             let object: DynamicObject = serde_json::from_value(object).unwrap();
-            self.watches.index.observe(source, object).unwrap();
+            concerned.extend(self.watches.index.observe(source, object).unwrap());
         }
-        self.watches.index.end_listing(source);
+        concerned.extend(self.watches.index.end_listing(source));
+        concerned
     }
 
     async fn look(&self) -> Next {
@@ -164,6 +174,16 @@ impl World {
         }
         all
     }
+}
+
+/// A claim of the runtime.
+fn claim(name: &str, uid: &str) -> Value {
+    json!({
+        "apiVersion": "omnia.altairalabs.ai/v1alpha1",
+        "kind": "SandboxClaim",
+        "metadata": {"namespace": "ns", "name": name, "uid": uid, "generation": 1},
+        "spec": {"agentRuntimeRef": {"name": "rt"}, "classRef": {"name": "py"}, "sessionID": "s"},
+    })
 }
 
 fn writes(log: &[String]) -> Vec<&String> {

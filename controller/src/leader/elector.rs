@@ -2,44 +2,17 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::jiff::Timestamp;
-use kube::core::DynamicObject;
-use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::fence::Fence;
+use super::lease::{LeaderError, StoredLease};
 use super::{Record, Step, Timing, decide};
-use crate::api_server::{ApiServer, CallError, Place};
+use crate::api_server::ApiServer;
 use crate::cause::Chain;
-use crate::kind::Kind;
 use crate::metrics::Metrics;
-
-/// The Lease could not be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum LeaderError {
-    /// The request failed.
-    #[error("failed to {action} Lease {name}")]
-    Call {
-        /// What was tried.
-        action: &'static str,
-        /// Name of the Lease.
-        name: String,
-        /// Why it failed.
-        #[source]
-        source: CallError,
-    },
-    /// What stands under the name is not a Lease we can read.
-    #[error("failed to read Lease {name}")]
-    Unreadable {
-        /// Name of the Lease.
-        name: String,
-        /// What is wrong with it.
-        #[source]
-        source: serde_json::Error,
-    },
-}
 
 /// Whether this replica leads. While it does, the token of the term is live; it is cancelled the
 /// moment the term is over, so work that holds it can stop.
@@ -55,10 +28,9 @@ pub enum Leadership {
 /// Takes part in the election.
 #[derive(Debug)]
 pub struct Elector {
-    api: ApiServer,
+    lease: StoredLease,
+    fence: Fence,
     metrics: Metrics,
-    namespace: String,
-    name: String,
     identity: String,
     timing: Timing,
     told: watch::Sender<Leadership>,
@@ -88,12 +60,17 @@ impl Elector {
         identity: &str,
         timing: Timing,
     ) -> Self {
-        Self {
+        let lease = StoredLease {
             // An answer later than this is of no use: the next look at the Lease is due.
             api: api.answering_within(timing.period * 2),
-            metrics,
             namespace: namespace.to_owned(),
             name: name.to_owned(),
+            duration: timing.duration,
+        };
+        Self {
+            fence: Fence::new(lease.clone(), identity.to_owned()),
+            lease,
+            metrics,
             identity: identity.to_owned(),
             timing,
             told: watch::Sender::default(),
@@ -104,6 +81,11 @@ impl Elector {
     /// Tells of every change of leadership.
     pub fn leadership(&self) -> watch::Receiver<Leadership> {
         self.told.subscribe()
+    }
+
+    /// Makes sure of leading.
+    pub fn fence(&self) -> Fence {
+        self.fence.clone()
     }
 
     /// Runs until `shutdown`, then ends the term, if there is one. The Lease is not released: that is
@@ -117,7 +99,7 @@ impl Elector {
             tokio::select! {
                 () = shutdown.cancelled() => break,
                 () = reached(deadline) => {
-                    tracing::warn!(lease = self.name, "the Lease was not renewed in time, standing by");
+                    tracing::warn!(lease = self.lease.name, "the Lease was not renewed in time, standing by");
                     self.end(term.take());
                 }
                 _ = ticks.tick() => {
@@ -143,25 +125,25 @@ impl Elector {
 
     /// Gives the Lease up, if we hold it, so that another replica need not wait for it to run out.
     pub async fn release(&mut self) -> Result<(), LeaderError> {
-        let Some((live, record)) = self.read().await? else {
+        let Some((live, record)) = self.lease.read().await? else {
             return Ok(());
         };
         if record.holder.as_deref() != Some(self.identity.as_str()) {
             return Ok(());
         }
-        self.write(Some(&live), &record.released(Timestamp::now()))
-            .await
-            .map(|_| ())
+        let released = record.released(Timestamp::now());
+        self.lease.write(Some(&live), &released).await.map(|_| ())
     }
 
     fn hold(&self, term: &mut Option<Term>, asked: Instant) {
         let deadline = asked + self.timing.deadline;
+        self.fence.until(Some(deadline));
         if let Some(term) = term {
             term.deadline = deadline;
             return;
         }
         let token = CancellationToken::new();
-        tracing::info!(lease = self.name, identity = self.identity, "leading");
+        tracing::info!(lease = self.lease.name, identity = self.identity, "leading");
         self.metrics.leads(true);
         self.told.send_replace(Leadership::Leading(token.clone()));
         *term = Some(Term { token, deadline });
@@ -169,9 +151,10 @@ impl Elector {
 
     fn end(&self, term: Option<Term>) {
         let Some(term) = term else { return };
+        self.fence.until(None);
         term.token.cancel();
         tracing::info!(
-            lease = self.name,
+            lease = self.lease.name,
             identity = self.identity,
             "no longer leading"
         );
@@ -181,7 +164,7 @@ impl Elector {
 
     /// One look at the Lease: whether we hold it afterwards.
     async fn look(&mut self) -> Result<bool, LeaderError> {
-        let standing = self.read().await?;
+        let standing = self.lease.read().await?;
         let record = standing.as_ref().map(|(_, record)| record);
         let unchanged_for = self.sight(record);
         match decide(&self.identity, record, unchanged_for) {
@@ -189,8 +172,8 @@ impl Elector {
             Step::Create | Step::Renew | Step::Take => {
                 let now = Timestamp::now();
                 let next = Record::held_by(&self.identity, record, self.timing.duration, now);
-                self.write(standing.as_ref().map(|(live, _)| live), &next)
-                    .await
+                let live = standing.as_ref().map(|(live, _)| live);
+                self.lease.write(live, &next).await
             }
         }
     }
@@ -207,63 +190,6 @@ impl Elector {
                 });
                 Duration::ZERO
             }
-        }
-    }
-
-    async fn read(&self) -> Result<Option<(DynamicObject, Record)>, LeaderError> {
-        let place = Place::namespaced(Kind::Lease, &self.namespace, &self.name);
-        let live = self
-            .api
-            .get(place)
-            .await
-            .map_err(|source| self.failed("read", source))?;
-        let Some(live) = live else { return Ok(None) };
-        let lease: Lease = live
-            .clone()
-            .try_parse()
-            .map_err(|error| LeaderError::Unreadable {
-                name: self.name.clone(),
-                source: serde::ser::Error::custom(error),
-            })?;
-        let record = Record::read(lease.spec.as_ref(), self.timing.duration);
-        Ok(Some((live, record)))
-    }
-
-    /// Writes the record; `false` if somebody else was first.
-    async fn write(
-        &self,
-        live: Option<&DynamicObject>,
-        record: &Record,
-    ) -> Result<bool, LeaderError> {
-        let place = Place::namespaced(Kind::Lease, &self.namespace, &self.name);
-        let spec: LeaseSpec = record.to_spec();
-        let written = if let Some(live) = live {
-            // The live object carries uid and resourceVersion: of two writers one gets a conflict.
-            let next = DynamicObject {
-                data: json!({ "spec": spec }),
-                ..live.clone()
-            };
-            self.api.replace(place, &next).await
-        } else {
-            let next = DynamicObject::new(&self.name, &Kind::Lease.resource())
-                .within(&self.namespace)
-                .data(json!({ "spec": spec }));
-            self.api
-                .create(Kind::Lease, Some(&self.namespace), &next)
-                .await
-        };
-        match written {
-            Ok(_) => Ok(true),
-            Err(error) if error.is_conflict() => Ok(false),
-            Err(source) => Err(self.failed("write", source)),
-        }
-    }
-
-    fn failed(&self, action: &'static str, source: CallError) -> LeaderError {
-        LeaderError::Call {
-            action,
-            name: self.name.clone(),
-            source,
         }
     }
 }

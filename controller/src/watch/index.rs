@@ -8,10 +8,12 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kube::core::DynamicObject;
-use sandgate_shared::api::outside::WorkspaceSpec;
+use sandgate_shared::api::SandboxClaim;
+use sandgate_shared::api::outside::{AgentRuntimeSpec, WorkspaceSpec};
 use serde::de::DeserializeOwned;
 
 use super::{Key, Source, Subject};
+use crate::admission_queue::{Limit, Seat};
 use crate::claim::mounted::Neighbour;
 use crate::claim::observed::{Guarded, LiveObject, ObjectKind, Observed};
 
@@ -84,13 +86,53 @@ impl Index {
         self.lock().wrote_object(kind, key, version(object), live);
     }
 
-    /// Takes in a claim as a status write of our own returned it.
-    pub fn wrote_claim(&self, object: DynamicObject) -> Result<(), NotKnown> {
+    /// Takes in a claim as a status write of our own returned it; whom that concerns but the claim itself.
+    ///
+    /// # Errors
+    /// It could not be read. The watch will say so, too.
+    pub fn wrote_claim(&self, object: DynamicObject) -> Result<BTreeSet<Subject>, NotKnown> {
         let key = Key::of(&object.metadata);
         let version = version(&object);
         let claim = read(&key, object)?;
-        self.lock().wrote_claim(key, version, claim);
+        Ok(self.lock().wrote_claim(&key, version, claim))
+    }
+
+    /// Takes in a claim that was read beside the watch, which may be behind. It concerns nobody: this is
+    /// for those who have not begun yet, and will look at all of them.
+    ///
+    /// # Errors
+    /// It could not be read. The watch will say so, too.
+    pub fn read_claim(&self, object: DynamicObject) -> Result<(), NotKnown> {
+        let key = Key::of(&object.metadata);
+        let version = version(&object);
+        let claim = read(&key, object)?;
+        self.lock().read_claim(&key, version, claim);
         Ok(())
+    }
+
+    /// Takes out the claims that did not stand any more at resourceVersion `at`, when `all` stood.
+    pub fn only_claims(&self, all: &BTreeSet<Key>, at: &str) {
+        self.lock().only_claims(all, number(at));
+    }
+
+    /// What is known of a runtime.
+    pub fn runtime(&self, runtime: &Key) -> Option<AgentRuntimeSpec> {
+        self.lock().runtime(runtime)
+    }
+
+    /// The seats of a runtime's claims. `asks`: whether a claim without a place asks for one.
+    pub fn seats(&self, runtime: &Key, asks: impl Fn(&SandboxClaim) -> bool) -> Vec<Seat> {
+        self.lock().seats(runtime, asks)
+    }
+
+    /// A number that changes with the runtime's seats.
+    pub fn revision_of(&self, runtime: &Key) -> u64 {
+        self.lock().revision_of(runtime)
+    }
+
+    /// How many claims wait for a limit.
+    pub fn held_back_by(&self, limit: Limit) -> usize {
+        self.lock().held_back_by(limit)
     }
 
     /// Everything that stands for a claim, trust and memory left empty. `None` if there is no such claim.
@@ -156,12 +198,12 @@ fn live(object: &DynamicObject) -> Option<LiveObject> {
 /// The resourceVersion as the growing number that it is; 0 where it is something else, which makes
 /// whatever came last the newest.
 fn version(object: &DynamicObject) -> u64 {
-    object
-        .metadata
-        .resource_version
-        .as_deref()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(0)
+    let version = object.metadata.resource_version.as_deref();
+    number(version.unwrap_or_default())
+}
+
+fn number(version: &str) -> u64 {
+    version.parse().unwrap_or(0)
 }
 
 /// Reads a typed object, without the record of who manages which field.

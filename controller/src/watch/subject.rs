@@ -11,6 +11,8 @@ pub enum Subject {
     Baseline(String),
     /// A claim.
     Claim(Key),
+    /// The places of an `AgentRuntime`'s claims: one was left, or a limit was edited (C-014).
+    Places(Key),
 }
 
 impl fmt::Display for Subject {
@@ -18,6 +20,7 @@ impl fmt::Display for Subject {
         match self {
             Self::Baseline(namespace) => write!(f, "the baseline policy of {namespace}"),
             Self::Claim(claim) => write!(f, "claim {claim}"),
+            Self::Places(runtime) => write!(f, "the places of AgentRuntime {runtime}"),
         }
     }
 }

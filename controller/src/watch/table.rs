@@ -68,6 +68,11 @@ impl<V, G: Hash + Eq> Table<V, G> {
         self.members.get(group).into_iter().flatten()
     }
 
+    /// How many objects a group has.
+    pub fn count(&self, group: &G) -> usize {
+        self.members.get(group).map_or(0, BTreeSet::len)
+    }
+
     /// All objects of a group, in order of their keys.
     pub fn members(&self, group: &G) -> impl Iterator<Item = &V> {
         self.group(group).filter_map(|key| self.get(key))
@@ -89,15 +94,37 @@ impl<V, G: Hash + Eq> Table<V, G> {
         (true, self.put(key, version, value))
     }
 
-    /// Takes in what a write of ours returned, unless the watch has been there already.
-    pub fn wrote(&mut self, key: Key, version: u64, value: V) {
+    /// Takes in what a write of ours returned, unless the watch has been there already. Returns whether
+    /// it was news, and what stood before.
+    pub fn wrote(&mut self, key: Key, version: u64, value: V) -> (bool, Option<V>) {
         if version <= self.delivered {
-            return;
+            return (false, None);
         }
         if let Some(listed) = &mut self.listed {
             listed.insert(key.clone());
         }
-        self.put(key, version, value);
+        (true, self.put(key, version, value))
+    }
+
+    /// Takes in what was read beside the watch, which may be ahead of it or behind. A listing under way
+    /// learns nothing from it. Returns whether it was news, and what stood before.
+    pub fn read(&mut self, key: Key, version: u64, value: V) -> (bool, Option<V>) {
+        let known = self.entries.get(&key);
+        // While a listing is under way the watch has not told everything up to what it told last.
+        let overtaken = self.listed.is_none() && version <= self.delivered;
+        if overtaken || known.is_some_and(|entry| entry.version >= version) {
+            return (false, None);
+        }
+        (true, self.put(key, version, value))
+    }
+
+    /// What stood at `version`, or before it, and is none of `all`, which is everything that stood then.
+    pub fn missing_from(&self, all: &BTreeSet<Key>, version: u64) -> Vec<(Key, u64)> {
+        let gone =
+            |(key, entry): &(&Key, &Entry<V>)| entry.version <= version && !all.contains(*key);
+        let gone = self.entries.iter().filter(gone);
+        gone.map(|(key, entry)| (key.clone(), entry.version))
+            .collect()
     }
 
     /// The watch says that the object is gone; returns it.

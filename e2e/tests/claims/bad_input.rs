@@ -25,7 +25,7 @@ async fn an_odd_agent_runtime_fails_its_own_claims_and_stalls_no_other() -> Outc
         scene.user().accepts(&claim_with(name, "box", &on)).await?;
     }
     // What it does not understand takes nothing from what it does.
-    let partly = json!({ "sandbox": { "enabled": true, "maxConcurrent": "many" }, "new": [1] });
+    let partly = json!({ "sandbox": { "enabled": true, "idleTimeout": 5 }, "new": [1] });
     scene.accepts(&odd_runtime("partly", &partly)).await?;
     let on = json!({ "agentRuntimeRef": { "name": "partly" } });
     scene

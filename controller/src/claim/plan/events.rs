@@ -12,8 +12,14 @@ use super::EventDraft;
 /// Longest note, in bytes: the API server takes 1,024.
 const MAX_NOTE: usize = 1000;
 
-/// Reasons of a claim that is well.
-const GOOD: [&str; 2] = [reason::SANDBOX_STARTING, reason::SANDBOX_READY];
+/// Reasons of a claim that is well, or waits as it should.
+const GOOD: [&str; 5] = [
+    reason::SANDBOX_STARTING,
+    reason::SANDBOX_READY,
+    reason::CEILING_REACHED,
+    reason::SESSION_LIMIT_REACHED,
+    reason::INSTANCE_LIMIT_REACHED,
+];
 
 /// The Events between two statuses.
 pub(super) fn events(before: &SandboxClaimStatus, after: &SandboxClaimStatus) -> Vec<EventDraft> {
@@ -57,6 +63,7 @@ fn action(phase: Option<ClaimPhase>) -> &'static str {
     match phase {
         Some(ClaimPhase::Bound) => "Bind",
         Some(ClaimPhase::Failed) => "Fail",
+        Some(ClaimPhase::Queued) => "Queue",
         _ => "Build",
     }
 }

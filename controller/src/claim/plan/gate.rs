@@ -8,6 +8,7 @@ mod leaving;
 mod mount;
 mod names;
 mod provenance;
+mod queue;
 mod runtime;
 mod storage;
 
@@ -20,12 +21,13 @@ use super::{Finding, Settings};
 use crate::claim::observed::Observed;
 
 pub(super) use admission::admitted;
+pub use admission::{Record, admitted as holds_place, record};
 pub(super) use class::class_missing;
 pub(super) use class::has_workspace;
 pub(super) use connections::binds;
 pub(super) use mount::unplaced;
 pub(super) use names::{conflict, owns};
-pub use provenance::awaits_proof;
+pub use provenance::{asks_for_place, awaits_proof};
 pub(super) use storage::none as no_storage;
 
 use provenance::Proof;
@@ -49,6 +51,8 @@ pub(super) enum Gate {
     Look,
     /// Not yet.
     Wait(Finding),
+    /// Not before others that came first.
+    Queue(Finding),
     /// Not before the workspace's volume claim stands.
     AwaitStorage(Finding),
     /// Never.
@@ -99,6 +103,10 @@ fn asks(observed: &Observed, settings: &Settings, verified: bool) -> Gate {
     if let Some(finding) = checks.into_iter().flatten().next() {
         return Gate::Fail(finding);
     }
+    let admitted = admission::admitted(observed);
+    if !admitted && let Some(finding) = queue::holds_back(observed) {
+        return Gate::Queue(finding);
+    }
     let failure = match &observed.bindings {
         None if binds => return Gate::Look,
         Some(bindings) if before_bind => connections::failure(observed, bindings),
@@ -106,7 +114,7 @@ fn asks(observed: &Observed, settings: &Settings, verified: bool) -> Gate {
     };
     match failure {
         Some(finding) => Gate::Fail(finding),
-        None if verified || !admitted(observed) => Gate::Admit,
+        None if verified || !admitted => Gate::Admit,
         None if before_bind => mounts(observed),
         None => Gate::Build {
             makes_directory: false,

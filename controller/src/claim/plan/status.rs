@@ -34,6 +34,8 @@ use crate::claim::observed::{ObjectKind, Observed};
 
 /// How often a claim that waits for its workspace's volume is looked at though nothing was heard of it.
 const STORAGE_CHECK: Duration = Duration::from_secs(10);
+/// How often a claim that waits for its turn is looked at though nobody woke it (C-015).
+const QUEUE_CHECK: Duration = Duration::from_secs(10);
 
 /// Decides what to report after `plan` was carried out as `applied`.
 pub fn status(
@@ -54,6 +56,10 @@ pub fn status(
     let (mut next, requeue) = match &plan.verdict {
         Verdict::LeaveAlone | Verdict::Look | Verdict::Over => return StatusDecision::default(),
         Verdict::Wait(finding) => report.waiting(finding),
+        Verdict::Queue(finding) => (
+            report.settle(ClaimPhase::Queued, finding),
+            Some(QUEUE_CHECK),
+        ),
         Verdict::Admit(build) => (report.admitted(build), None),
         Verdict::Fail(finding) => (report.settle(ClaimPhase::Failed, finding), None),
         Verdict::Build(build) => {

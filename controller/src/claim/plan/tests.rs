@@ -11,6 +11,7 @@ mod kubelet;
 mod laws;
 mod life;
 mod mounts;
+mod queue;
 mod readiness;
 mod refusals;
 mod rendering;

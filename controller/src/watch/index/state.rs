@@ -1,11 +1,12 @@
 //! The tables behind the index, and what stands for one claim. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sandgate_shared::api::outside::{AgentRuntimeSpec, WorkspaceSpec};
 use sandgate_shared::api::{ClassKind, ConnectionSpec, SandboxClaim, SandboxClassSpec};
 use sandgate_shared::names;
 
+use crate::admission_queue::Limit;
 use crate::claim::observed::{
     AllowedTarget, Guarded, LiveObject, ObjectKind, Observed, ObservedPod, ObservedReplicaSet,
     ServiceKey,
@@ -14,6 +15,7 @@ use crate::claim::plan;
 use crate::watch::Key;
 use crate::watch::table::Table;
 
+mod claims;
 mod concerned;
 mod content;
 mod intake;
@@ -25,6 +27,8 @@ enum ClaimsBy {
     Runtime(Key),
     Class(ClassKind, Key),
     Connection(Key),
+    /// Those that wait for this, as their status says.
+    HeldBack(Limit),
 }
 
 /// The Secret that a Connection names.
@@ -54,6 +58,10 @@ type Objects = Table<LiveObject, ()>;
 #[derive(Debug)]
 pub(super) struct State {
     claims: Table<SandboxClaim, ClaimsBy>,
+    /// How often the seats of any runtime's claims changed, and at which of these times each runtime's
+    /// did last.
+    revision: u64,
+    revisions: HashMap<Key, u64>,
     classes: Table<SandboxClassSpec, Allows>,
     cluster_classes: Table<SandboxClassSpec, Allows>,
     runtimes: Table<AgentRuntimeSpec, ()>,
@@ -85,6 +93,8 @@ impl Default for State {
         }
         Self {
             claims: Table::new(claims_by),
+            revision: 0,
+            revisions: HashMap::new(),
             classes: Table::new(allows),
             cluster_classes: Table::new(allows),
             runtimes: Table::new(alone),
@@ -119,10 +129,6 @@ impl State {
             ObjectKind::Deployment => &mut self.deployments,
         };
         table.wrote(key, version, live);
-    }
-
-    pub(super) fn wrote_claim(&mut self, key: Key, version: u64, claim: SandboxClaim) {
-        self.claims.wrote(key, version, claim);
     }
 
     pub(super) fn claim_count(&self) -> usize {
@@ -231,6 +237,7 @@ fn claims_by(key: &Key, claim: &SandboxClaim) -> Vec<ClaimsBy> {
     .chain(connections.map(ClaimsBy::Connection))
     .chain(runtime.map(|runtime| ClaimsBy::Runtime(Key::new(&key.namespace, &runtime.name))))
     .chain(uid.map(ClaimsBy::Uid))
+    .chain(claims::waits_for(claim).map(ClaimsBy::HeldBack))
     .collect()
 }
 

@@ -58,6 +58,28 @@ fn without_a_listing_nothing_is_gone() {
 }
 
 #[test]
+fn what_was_read_beside_the_watch_counts_where_it_is_newer_than_what_the_watch_told() {
+    let mut table = table();
+    table.observe(key("a"), 5, "told");
+    assert_eq!(table.read(key("a"), 5, "same"), (false, None));
+    assert_eq!(table.read(key("a"), 9, "read"), (true, Some("told")));
+    assert_eq!(table.read(key("a"), 8, "older"), (false, None));
+    // The watch told that it is gone, after what was read.
+    table.remove(&key("b"), 12);
+    assert_eq!(table.read(key("b"), 11, "gone"), (false, None));
+    assert_eq!(table.get(&key("b")), None);
+}
+
+#[test]
+fn what_was_read_while_a_listing_is_under_way_stays_only_if_the_listing_shows_it() {
+    let mut table = table();
+    table.begin_listing();
+    table.observe(key("b"), 20, "listed");
+    assert_eq!(table.read(key("a"), 9, "read"), (true, None));
+    assert_eq!(table.end_listing(), vec![(key("a"), 9)]);
+}
+
+#[test]
 fn groups_follow_their_objects() {
     let mut table = table();
     table.observe(key("one"), 1, "apple");

@@ -1,10 +1,12 @@
 //! Whether it is known that the operator wrote what only it may write (P-015 to P-023). Pure.
 
+use std::time::Duration;
+
 use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::{
     api::{ClaimPhase, SandboxClaim, SandboxClaimSpec},
     reason::{self, condition},
-    trust::Verdict,
+    trust::{Trust, Verdict},
 };
 
 use super::{Gate, bindings, connections::binds, ever_bound, holds};
@@ -24,6 +26,13 @@ pub fn awaits_proof(claim: &SandboxClaim) -> bool {
         && Reserved::of(&claim.spec).is_some()
 }
 
+/// Whether the claim asks for a place under its runtime's limits, as far as what only the operator may
+/// write in it is concerned. While it does not, it stands in nobody's way.
+pub fn asks_for_place(claim: &SandboxClaim, trust: &Trust, grace: Duration) -> bool {
+    let proved = || matches!(trust.about(created(claim), grace), Verdict::Verified);
+    not_built(&claim.spec).is_none() && (!awaits_proof(claim) || proved())
+}
+
 /// What is known of who wrote a claim.
 pub(super) enum Proof {
     /// There is nothing to be found out: anybody may write it, or it is known already.
@@ -41,10 +50,8 @@ pub(super) fn judge(observed: &Observed, settings: &Settings) -> Proof {
         return Proof::Needless;
     };
     let words = reserved.words();
-    let created = claim.metadata.creation_timestamp.as_ref();
-    // The API server has given one to every claim that it stores.
-    let created = created.map_or(Timestamp::MIN, |created| created.0);
-    let verdict = observed.trust.about(created, settings.claim_policy_grace);
+    let trust = &observed.trust;
+    let verdict = trust.about(created(claim), settings.claim_policy_grace);
     Proof::Lacking(match verdict {
         Verdict::Verified => return Proof::Found,
         Verdict::Awaited(what) => Gate::Wait(Finding {
@@ -60,6 +67,12 @@ pub(super) fn judge(observed: &Observed, settings: &Settings) -> Proof {
             ),
         }),
     })
+}
+
+/// When the claim was made. The API server has given a time to every claim that it stores.
+fn created(claim: &SandboxClaim) -> Timestamp {
+    let created = claim.metadata.creation_timestamp.as_ref();
+    created.map_or(Timestamp::MIN, |created| created.0)
 }
 
 /// What of a claim only the operator may write. Where there is more than one such thing, the first in

@@ -79,8 +79,7 @@ impl Report<'_> {
 
 /// The claim was admitted: a record that is never taken back, whatever becomes of the claim (C-012).
 pub(super) fn note_admission(conditions: &mut Conditions<'_>) {
-    let message =
-        "the claim was admitted: it counts under its AgentRuntime's limits until it is over";
+    let message = "the claim was admitted: it counts under its AgentRuntime's limits until it is over, also while its pod finds no room";
     conditions.set(condition::ADMITTED, true, reason::ADMITTED, message);
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::super::{Applied, FilesOutcome, Plan, Urgent, Verdict, status};
 use super::world::{World, at, proven};
+use crate::admission_queue::{Admission, Limit};
 use crate::claim::observed::{Binding, Lookup, ObjectKind};
 
 const CANARY: &str = "canary-of-a-secret";
@@ -108,6 +109,23 @@ fn nothing_is_decided_before_the_connections_are_looked_at() {
     assert!(plan.ensure.is_empty() && plan.delete.is_empty());
     let mut bound = bound();
     bound.observed.bindings = None;
+    assert_eq!(bound.plan(at(63)).verdict, Verdict::Look);
+}
+
+// Proves: C-008
+#[test]
+fn while_a_claim_waits_for_its_turn_nobody_looks_at_its_connections() {
+    let mut world = world();
+    world.observed.bindings = None;
+    world.observed.admission = Admission::Held {
+        limit: Limit::Runtime,
+        of: Some(1),
+    };
+    let verdict = world.plan(at(62)).verdict;
+    assert!(matches!(verdict, Verdict::Queue(_)), "{verdict:?}");
+    let mut bound = bound();
+    bound.observed.bindings = None;
+    bound.observed.admission = world.observed.admission;
     assert_eq!(bound.plan(at(63)).verdict, Verdict::Look);
 }
 

@@ -21,9 +21,17 @@ impl State {
             Source::Claims => BTreeSet::from([key.clone()]),
             Source::Classes => self.of_class(ClassKind::SandboxClass, key),
             Source::ClusterClasses => self.of_class(ClassKind::ClusterSandboxClass, key),
-            Source::Runtimes => self.claims_by(&ClaimsBy::Runtime(key.clone())),
             Source::Connections => self.claims_by(&ClaimsBy::Connection(key.clone())),
             Source::Secrets => self.that_place(key),
+            // Of those that wait their turn, only whose turn it is now.
+            Source::Runtimes => {
+                let waits = self.somebody_waits(key);
+                let places = waits.then(|| Subject::Places(key.clone()));
+                return places
+                    .into_iter()
+                    .chain(subjects(self.not_queued(key)))
+                    .collect();
+            }
             Source::Namespaces => self.claims_in(&key.name),
             Source::Services => {
                 let mut claims = self.that_allow(key);

@@ -6,7 +6,7 @@ use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::{Pod, Service};
 use kube::core::DynamicObject;
 use sandgate_shared::api::outside::{AgentRuntime, Workspace};
-use sandgate_shared::api::{ClusterSandboxClass, Connection, SandboxClaim, SandboxClass};
+use sandgate_shared::api::{ClusterSandboxClass, Connection, SandboxClass};
 use sandgate_shared::names;
 
 use super::concerned::{claim_name, subjects};
@@ -26,11 +26,7 @@ impl State {
         object: DynamicObject,
     ) -> Result<BTreeSet<Subject>, NotKnown> {
         let changed = match source {
-            Source::Claims => {
-                let claim: SandboxClaim = read(key, object)?;
-                let changed = concern::claim(self.claims.get(key), &claim);
-                self.claims.observe(key.clone(), version, claim).0 && changed
-            }
+            Source::Claims => return self.observe_claim(key, version, object),
             Source::Classes => {
                 let class: SandboxClass = read(key, object)?;
                 takes(&mut self.classes, key, version, class.spec)
@@ -135,7 +131,7 @@ impl State {
         // Asked before: what is gone can no longer say whom it concerned.
         let concerned = self.concerned(source, key);
         let stood = match source {
-            Source::Claims => self.claims.remove(key, version).is_some(),
+            Source::Claims => return self.remove_claim(key, version),
             Source::Classes => self.classes.remove(key, version).is_some(),
             Source::ClusterClasses => self.cluster_classes.remove(key, version).is_some(),
             Source::Runtimes => self.runtimes.remove(key, version).is_some(),

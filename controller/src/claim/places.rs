@@ -1,0 +1,103 @@
+//! Takes and leaves places under the limits of runtimes. Does I/O: it asks whether this replica leads, and
+//! wakes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sandgate_shared::api::SandboxClaim;
+use sandgate_shared::trust::Trust;
+
+use super::observed::Observed;
+use super::plan;
+use crate::admission_queue::{Admission, Basis, Ceilings, Ledger, Seat, Standing};
+use crate::leader::{Fence, LeaderError};
+use crate::watch::{Key, Subject, Watches};
+
+/// The places of all runtimes, as one leader gives them.
+#[derive(Debug)]
+pub(super) struct Places {
+    watches: Arc<Watches>,
+    ledger: Ledger,
+    fence: Fence,
+    /// How long after policy, binding and proof a claim must have been made to be provable.
+    grace: Duration,
+}
+
+impl Places {
+    pub(super) fn new(watches: Arc<Watches>, fence: Fence, grace: Duration) -> Self {
+        Self {
+            watches,
+            ledger: Ledger::default(),
+            fence,
+            grace,
+        }
+    }
+
+    /// Whether a claim that asks for a place may have it. A place that is granted is taken until
+    /// [`Self::settle`].
+    pub(super) fn ask(&self, observed: &Observed) -> Admission {
+        let asks = Seat::of(&observed.claim, Standing::Waiting);
+        let (Some(runtime), Some(spec)) = (runtime(&observed.claim), observed.runtime.found())
+        else {
+            return Admission::Unlimited;
+        };
+        let basis = self.basis(&runtime, Ceilings::of(spec), &observed.trust);
+        let seats = || self.seats(&runtime, &observed.trust);
+        self.ledger.ask(&runtime, &asks, &basis, seats)
+    }
+
+    /// How long a granted admission may take to be written. Another leader does not know of it before.
+    pub(super) async fn time_left(&self) -> Result<Duration, LeaderError> {
+        self.fence.left().await
+    }
+
+    /// The fate of what was granted to the claim is known: its status was written, or somebody else wrote it,
+    /// or it is gone.
+    pub(super) fn settle(&self, claim: &SandboxClaim) {
+        let uid = claim.metadata.uid.as_deref().unwrap_or_default();
+        if let Some(runtime) = runtime(claim) {
+            self.ledger.settle(&runtime, uid);
+        }
+    }
+
+    /// Has those claims of a runtime looked at whose turn it is now: as many as there are places (C-014).
+    /// Where the runtime has no sandboxes any more, those are all (C-002).
+    pub(super) fn wake(&self, runtime: &Key, trust: &Trust) {
+        let spec = self.watches.index.runtime(runtime);
+        let enabled = spec
+            .as_ref()
+            .and_then(|spec| spec.sandbox.as_ref()?.enabled)
+            == Some(true);
+        let ceilings = spec
+            .filter(|_| enabled)
+            .as_ref()
+            .map_or_else(Ceilings::default, Ceilings::of);
+        let basis = self.basis(runtime, ceilings, trust);
+        for claim in self
+            .ledger
+            .next(runtime, &basis, || self.seats(runtime, trust))
+        {
+            self.watches.queue.push(Subject::Claim(claim));
+        }
+    }
+
+    fn basis(&self, runtime: &Key, ceilings: Ceilings, trust: &Trust) -> Basis {
+        Basis {
+            revision: self.watches.index.revision_of(runtime),
+            ceilings,
+            trust: trust.clone(),
+        }
+    }
+
+    fn seats(&self, runtime: &Key, trust: &Trust) -> Vec<Seat> {
+        let asks = |claim: &SandboxClaim| plan::asks_for_place(claim, trust, self.grace);
+        self.watches.index.seats(runtime, asks)
+    }
+}
+
+/// The runtime that a claim belongs to; an enrolment has none.
+fn runtime(claim: &SandboxClaim) -> Option<Key> {
+    let namespace = claim.metadata.namespace.clone().unwrap_or_default();
+    let runtime = claim.spec.agent_runtime_ref.as_ref()?;
+    Some(Key::new(namespace, &runtime.name))
+}

@@ -1,0 +1,229 @@
+//! Places under a runtime's limits, against an API server in memory.
+
+use std::collections::BTreeSet;
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::{LEASE, World, claim};
+use crate::api_server::fake::Fault;
+use crate::kind::Kind;
+use crate::queue::Next;
+use crate::watch::{Key, Source, Subject};
+
+impl World {
+    /// Claims `a` and `b` of a runtime that may have this many at once.
+    fn limited(most: &Value) -> Self {
+        let world = Self::new();
+        world.server.put(Kind::SandboxClaim, claim("b", "other"));
+        world.limit(most);
+        world
+    }
+
+    fn limit(&self, most: &Value) {
+        let runtime = json!({"metadata": {"namespace": "ns", "name": "rt", "uid": "rt"},
+            "spec": {"sandbox": {"enabled": true, "maxConcurrent": most}}});
+        self.server.put(Kind::AgentRuntime, runtime);
+        self.list();
+    }
+
+    async fn look_at(&self, name: &str) -> Next {
+        let claim = Subject::Claim(Key::new("ns", name));
+        Box::pin(self.reconciler.look_after(&claim)).await
+    }
+
+    fn phase_of(&self, name: &str) -> Value {
+        let claim = self.server.get(Kind::SandboxClaim, "ns", name).unwrap();
+        claim["status"]["phase"].clone()
+    }
+
+    /// What the queue holds now.
+    async fn woken(&self) -> BTreeSet<Subject> {
+        let queue = &self.watches.queue;
+        let mut woken = BTreeSet::new();
+        while !queue.is_empty() {
+            let subject = queue.next().await;
+            queue.done(&subject, Next::Settled);
+            woken.insert(subject);
+        }
+        woken
+    }
+}
+
+fn places() -> BTreeSet<Subject> {
+    BTreeSet::from([Subject::Places(Key::new("ns", "rt"))])
+}
+
+// Proves: C-008, C-015
+#[tokio::test]
+async fn a_claim_beyond_the_ceiling_is_queued_without_an_object_and_looked_at_every_ten_seconds() {
+    let world = World::limited(&json!(1));
+    assert_eq!(world.look_at("a").await, Next::Settled);
+    let again = Next::After(std::time::Duration::from_secs(10));
+    assert_eq!(world.look_at("b").await, again);
+    assert_eq!(
+        (world.phase_of("a"), world.phase_of("b")),
+        (json!("Pending"), json!("Queued"))
+    );
+    let made = world.server.get(Kind::NetworkPolicy, "ns", "b-sandbox");
+    assert_eq!(made, None);
+    world.server.log();
+    assert_eq!(world.look_at("b").await, again);
+    assert_eq!(
+        world.server.log(),
+        Vec::<String>::new(),
+        "a look costs nothing"
+    );
+}
+
+// Proves: C-014
+#[rstest]
+#[case::deleted(|world: &World| world.server.take(Kind::SandboxClaim, "ns", "a"))]
+#[case::failed(|world: &World| {
+    let mut claim = world.server.get(Kind::SandboxClaim, "ns", "a").unwrap();
+    claim["status"]["phase"] = json!("Failed");
+    world.server.put(Kind::SandboxClaim, claim);
+})]
+#[case::being_deleted(|world: &World| {
+    let mut claim = world.server.get(Kind::SandboxClaim, "ns", "a").unwrap();
+    claim["metadata"]["deletionTimestamp"] = json!("2026-11-20T10:00:00Z");
+    world.server.put(Kind::SandboxClaim, claim);
+})]
+#[tokio::test]
+async fn a_place_that_is_left_wakes_who_is_next_and_nobody_else(#[case] leave: fn(&World)) {
+    let world = World::limited(&json!(1));
+    for name in ["c", "d"] {
+        world.server.put(Kind::SandboxClaim, claim(name, name));
+    }
+    world.list();
+    for name in ["a", "b", "c", "d"] {
+        world.look_at(name).await;
+    }
+    leave(&world);
+    let mut concerned = world.list_only(Source::Claims);
+    concerned.remove(&Subject::Claim(Key::new("ns", "a")));
+    assert_eq!(concerned, places());
+    world.watches.queue.open();
+    world
+        .reconciler
+        .look_after(&concerned.pop_first().unwrap())
+        .await;
+    let next = Subject::Claim(Key::new("ns", "b"));
+    assert_eq!(world.woken().await, BTreeSet::from([next]));
+    world.look_at("b").await;
+    assert_eq!(world.phase_of("b"), "Pending");
+}
+
+// Proves: C-014
+#[tokio::test]
+async fn a_claim_that_we_fail_ourselves_leaves_its_place_at_once() {
+    let world = World::limited(&json!(1));
+    world.look_at("a").await;
+    world.look_at("b").await;
+    world.watches.queue.open();
+    world.server.take(Kind::SandboxClass, "ns", "py");
+    world.list();
+    world.look_at("a").await;
+    assert_eq!(world.phase_of("a"), "Failed");
+    assert!(world.woken().await.is_superset(&places()));
+}
+
+// Proves: C-002, C-014
+#[rstest]
+#[case::raised(json!({"enabled": true, "maxConcurrent": 2}), "Pending")]
+#[case::taken_out(json!({"enabled": true}), "Pending")]
+#[case::switched_off(json!({"maxConcurrent": 1}), "Failed")]
+#[tokio::test]
+async fn an_edited_runtime_wakes_whom_the_edit_concerns(
+    #[case] sandbox: Value,
+    #[case] becomes: &str,
+) {
+    let world = World::limited(&json!(1));
+    world.look_at("a").await;
+    world.look_at("b").await;
+    let runtime = json!({"metadata": {"namespace": "ns", "name": "rt", "uid": "rt"},
+        "spec": {"sandbox": sandbox}});
+    world.server.put(Kind::AgentRuntime, runtime);
+    world.list();
+    world.watches.queue.open();
+    world.reconciler.look_after(places().first().unwrap()).await;
+    let next = Subject::Claim(Key::new("ns", "b"));
+    assert_eq!(world.woken().await, BTreeSet::from([next]));
+    world.look_at("b").await;
+    assert_eq!(world.phase_of("b"), becomes);
+}
+
+// Proves: C-001, C-008
+#[rstest]
+#[case::the_lease_is_anothers(|world: &World| {
+    let mut lease = world.server.get(Kind::Lease, "ns", "lease").unwrap();
+    lease["spec"]["holderIdentity"] = json!("pod-2");
+    world.server.put(Kind::Lease, lease);
+})]
+#[case::there_is_no_lease(|world: &World| world.server.take(Kind::Lease, "ns", "lease"))]
+#[case::the_term_is_over(|world: &World| world.fence.until(Some(tokio::time::Instant::now())))]
+#[case::there_is_no_term(|world: &World| world.fence.until(None))]
+#[tokio::test]
+async fn who_does_not_lead_any_more_admits_nobody_under_a_limit(#[case] end: fn(&World)) {
+    let world = World::limited(&json!(1));
+    end(&world);
+    assert_eq!(world.look_at("a").await, Next::Retry);
+    assert_eq!(world.phase_of("a"), Value::Null);
+    assert_eq!(
+        world.server.get(Kind::NetworkPolicy, "ns", "a-sandbox"),
+        None
+    );
+}
+
+// Proves: C-008
+#[tokio::test]
+async fn an_admission_whose_answer_was_lost_is_counted() {
+    let world = World::limited(&json!(1));
+    // The Lease is read first.
+    world.server.fail(2, Fault::After);
+    assert_eq!(world.look_at("a").await, Next::Retry);
+    assert_eq!(world.phase_of("a"), "Pending");
+    // The watch has not delivered it.
+    world.look_at("b").await;
+    assert_eq!(world.phase_of("b"), "Queued");
+    assert_eq!(world.look_at("a").await, Next::Settled);
+}
+
+// Proves: C-008
+#[tokio::test(start_paused = true)]
+async fn an_admission_that_is_never_answered_is_waited_for_no_longer_than_the_term_lasts() {
+    let world = World::limited(&json!(1));
+    let begun = tokio::time::Instant::now();
+    let left = LEASE / 5;
+    world.fence.until(Some(begun + left));
+    world.server.fail(2, Fault::Hang);
+    assert_eq!(world.look_at("a").await, Next::Retry);
+    assert!(begun.elapsed() <= left, "{:?}", begun.elapsed());
+}
+
+// Proves: C-008, C-012
+#[tokio::test]
+async fn a_new_leader_knows_whom_the_one_before_admitted_though_its_watch_does_not() {
+    let before = World::limited(&json!(1));
+    let after = World::started_on(before.server.clone());
+    before.look_at("b").await;
+    assert_eq!(before.phase_of("b"), "Queued", "a was made first");
+    before.look_at("a").await;
+    before.server.put(Kind::SandboxClaim, claim("c", "third"));
+    before.server.take(Kind::SandboxClaim, "ns", "b");
+    after.reconciler.catch_up().await.unwrap();
+    after.look_at("c").await;
+    assert_eq!(after.phase_of("c"), "Queued");
+    assert_eq!(after.watches.index.claim_count(), 2, "b is gone");
+    after.look_at("a").await;
+    assert!(after.sandbox(Kind::Deployment).is_some());
+}
+
+// Proves: C-001
+#[tokio::test]
+async fn a_new_leader_that_cannot_read_all_claims_says_so() {
+    let world = World::limited(&json!(1));
+    world.server.fail(1, Fault::Before);
+    assert!(world.reconciler.catch_up().await.is_err());
+    assert!(world.reconciler.catch_up().await.is_ok());
+}

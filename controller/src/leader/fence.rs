@@ -1,0 +1,51 @@
+//! Makes sure of leading before something that only one may do at a time. Does I/O.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::lease::{LeaderError, StoredLease};
+
+/// Asks whether this replica still leads. A process that was stopped and goes on has not heard yet that
+/// its term is over, and a machine that slept does not even know that time went by.
+#[derive(Clone, Debug)]
+pub struct Fence {
+    lease: StoredLease,
+    identity: String,
+    /// When our own term is over unless it is renewed.
+    deadline: Arc<Mutex<Option<Instant>>>,
+}
+
+impl Fence {
+    pub(super) fn new(lease: StoredLease, identity: String) -> Self {
+        Self {
+            lease,
+            identity,
+            deadline: Arc::default(),
+        }
+    }
+
+    /// How long this replica leads at least: nobody else does before. What is begun then has to be over by
+    /// then.
+    ///
+    /// # Errors
+    /// It does not lead any more, or that could not be found out.
+    pub async fn left(&self) -> Result<Duration, LeaderError> {
+        let standing = self.lease.read().await?;
+        let holder = standing.and_then(|(_, record)| record.holder);
+        let deadline = *self.deadline.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        match left {
+            Some(left) if holder.as_ref() == Some(&self.identity) && !left.is_zero() => Ok(left),
+            _ => Err(LeaderError::NotHeld {
+                name: self.lease.name.clone(),
+            }),
+        }
+    }
+
+    /// Sets when the term is over; `None` while there is none.
+    pub(crate) fn until(&self, deadline: Option<Instant>) {
+        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
+    }
+}
