@@ -22,9 +22,8 @@ pub enum Question {
     Lease,
     /// Changes as they come.
     Watch,
-    /// The list a watch begins with: an API server may answer it from a cache. One that is asked for all
-    /// at once is a decision's, and is never stale.
-    WatchedList,
+    /// A list: an API server may answer the one a watch begins with from a cache.
+    List,
     /// Anything else that is read.
     Read,
     /// A write.
@@ -51,7 +50,7 @@ impl Asked {
         } else if says("watch=") {
             Question::Watch
         } else if says("limit=") {
-            Question::WatchedList
+            Question::List
         } else {
             Question::Read
         }

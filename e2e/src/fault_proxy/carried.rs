@@ -80,7 +80,7 @@ impl Shared {
             Fault::Lagging(by) => {
                 Ok(answer.map(|body| streamed(late(body.into_data_stream(), by))))
             }
-            _ if asked.question() == Question::WatchedList && answer.status().is_success() => {
+            _ if asked.question() == Question::List && answer.status().is_success() => {
                 let (head, body) = answer.into_parts();
                 let body = body.collect().await?.to_bytes();
                 self.lists.remember(&asked, &body);

@@ -1,0 +1,220 @@
+//! Two controllers behind a proxy that spoils what passes, people and accidents around them, all of it
+//! drawn from one seed; and a judge who knows nothing but what an independent watch saw. Does I/O.
+
+mod actors;
+mod deeds;
+pub mod history;
+pub mod judge;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sandgate_shared::names::BASELINE_POLICY;
+
+use crate::cluster::{Options, OwnCluster};
+use crate::controllers::{self, Wanted};
+use crate::failure::{Failure, Outcome};
+use crate::fault_proxy::{Fate, Proxy, Schedule};
+use crate::scene::Scene;
+use actors::Actors;
+use deeds::{CONTROLLERS, SCENES};
+use history::{Change, History, Kind};
+use judge::Finding;
+
+/// How long everything may take to come to its end once nothing happens any more. A Lease may have to run
+/// out, and who found the API server away pauses.
+const SETTLES_WITHIN: Duration = Duration::from_mins(2);
+/// How long it has to stay as it is then.
+const STAYS: Duration = Duration::from_secs(2);
+/// The history is looked at this often.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How long a namespace may be without its baseline policy where nothing else fails.
+const BASELINE_BACK: Duration = Duration::from_secs(1);
+
+/// What one seed came to.
+#[derive(Debug)]
+pub struct Report {
+    /// The seed.
+    pub seed: u64,
+    /// How many claims were made.
+    pub claims: usize,
+    /// How many of them were admitted.
+    pub admitted: usize,
+    /// Changes seen.
+    pub changes: usize,
+    /// Faults, in order.
+    pub faults: Vec<String>,
+    /// Deeds, in order.
+    pub deeds: Vec<String>,
+    /// Laws that were broken.
+    pub findings: Vec<Finding>,
+    /// What did not come to its end.
+    pub unsettled: Vec<String>,
+    /// How long the baseline policy was away at the end.
+    pub baseline_away: Option<Duration>,
+}
+
+impl Report {
+    /// Whether every law held and everything came to its end.
+    pub fn is_sound(&self) -> bool {
+        self.findings.is_empty()
+            && self.unsettled.is_empty()
+            && self.baseline_away.is_some_and(|away| away <= BASELINE_BACK)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "seed {}: {} claims, {} admitted, {} changes, {} deeds, {} faults",
+            self.seed,
+            self.claims,
+            self.admitted,
+            self.changes,
+            self.deeds.len(),
+            self.faults.len()
+        )?;
+        if self.is_sound() {
+            return Ok(());
+        }
+        for finding in &self.findings {
+            let Finding { law, version, seen } = finding;
+            write!(f, "\n  broken at resourceVersion {version}: {law}: {seen}")?;
+        }
+        for told in &self.unsettled {
+            write!(f, "\n  not settled: {told}")?;
+        }
+        write!(
+            f,
+            "\n  the baseline policy was away for {:?}",
+            self.baseline_away
+        )?;
+        for told in self.deeds.iter().chain(&self.faults) {
+            write!(f, "\n  {told}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Plays `length` deeds of a seed on a cluster of its own and judges what came of it.
+pub async fn run(seed: u64, length: usize) -> Outcome<Report> {
+    let mut cluster = Box::pin(OwnCluster::start(Options::default())).await?;
+    if let Some(controller) = cluster.installation.controller.as_mut() {
+        controller.service.kill();
+    }
+    let schedule = Arc::new(Schedule::new(seed));
+    let fate = Arc::clone(&schedule) as Arc<dyn Fate>;
+    let proxy = Proxy::start(&cluster, fate).await?;
+    let mut running = Vec::new();
+    for number in 0..CONTROLLERS {
+        let (name, pod) = (
+            format!("chaos-{number}"),
+            format!("sandgate-controller-{number}"),
+        );
+        let wanted = Wanted {
+            name: &name,
+            pod: &pod,
+            release: "sandgate",
+            server: &proxy.server,
+        };
+        running.push(controllers::start(&cluster, &wanted).await?);
+    }
+    let mut scenes = Vec::new();
+    for _ in 0..SCENES {
+        scenes.push(Scene::on(&cluster, "chaos").await?);
+    }
+    let mut actors = Actors::enter(scenes, running, proxy).await?;
+    let namespaces: Vec<&str> = actors.scenes.iter().map(|it| it.name()).collect();
+    let mut history = History::begin(&cluster.client(), &namespaces).await?;
+
+    let began = Instant::now();
+    let mut told = Vec::new();
+    for (pause, deed) in deeds::script(seed, length) {
+        tokio::time::sleep(pause).await;
+        told.push(format!("+{:.3}s {deed:?}", began.elapsed().as_secs_f64()));
+        let done = actors.act(&deed).await;
+        done.map_err(|why| Failure::saying(format!("seed {seed}: {deed:?}: {why}")))?;
+    }
+    schedule.calm_down();
+    actors.make_up().await?;
+    let unsettled = settle(&mut history, &actors).await?;
+    let baseline_away = if unsettled.is_empty() {
+        baseline_away(&mut history, &actors).await?
+    } else {
+        None
+    };
+    let changes = history.so_far()?;
+    cluster.control_plane.check()?;
+    Ok(Report {
+        seed,
+        claims: actors.wanted.len(),
+        admitted: judge::admitted(&changes),
+        changes: changes.len(),
+        faults: schedule.drawn(),
+        deeds: told,
+        findings: judge::judge(&changes),
+        unsettled,
+        baseline_away,
+    })
+}
+
+/// Waits until everything has come to its end and stays so; says what has not.
+async fn settle(history: &mut History, actors: &Actors) -> Outcome<Vec<String>> {
+    let may_fail = actors.may_fail();
+    let deadline = Instant::now() + SETTLES_WITHIN;
+    let mut turn = tokio::time::interval(LOOK_EVERY);
+    let mut since = Instant::now();
+    let mut changes = 0;
+    loop {
+        turn.tick().await;
+        let seen = history.so_far()?;
+        let unsettled = judge::unsettled(&seen, &may_fail);
+        if !unsettled.is_empty() || seen.len() != changes {
+            since = Instant::now();
+            changes = seen.len();
+        }
+        let over = Instant::now() >= deadline;
+        if since.elapsed() >= STAYS || over {
+            return Ok(if unsettled.is_empty() && over && since.elapsed() < STAYS {
+                vec![format!("{} changes, and they go on", seen.len())]
+            } else {
+                unsettled
+            });
+        }
+    }
+}
+
+/// Takes the baseline policy away from a namespace with a sandbox and says how long it was away; `None`
+/// if it never came back, or if there was none.
+async fn baseline_away(history: &mut History, actors: &Actors) -> Outcome<Option<Duration>> {
+    let seen = history.so_far()?;
+    let now = history::standing(&seen);
+    let Some(scene) = actors.scenes.iter().find(|scene| {
+        now.keys()
+            .any(|place| place.0 == Kind::Pod && place.1 == scene.name())
+    }) else {
+        return Ok(Some(Duration::ZERO));
+    };
+    let from = seen.len();
+    actors.without_baseline(scene).await?;
+    let deadline = Instant::now() + SETTLES_WITHIN;
+    let mut turn = tokio::time::interval(LOOK_EVERY);
+    loop {
+        turn.tick().await;
+        let seen = history.so_far()?;
+        let mut later = seen.iter().skip(from).filter(|it| is_baseline(it, scene));
+        if let (Some(went), Some(came)) = (later.next(), later.next()) {
+            return Ok(Some(came.at.saturating_sub(went.at)));
+        }
+        if Instant::now() >= deadline {
+            return Ok(None);
+        }
+    }
+}
+
+fn is_baseline(change: &Change, scene: &Scene) -> bool {
+    let (kind, namespace, name) = &change.place;
+    *kind == Kind::Policy && namespace == scene.name() && name == BASELINE_POLICY
+}

@@ -1,0 +1,286 @@
+//! Carries out deeds. Does I/O.
+
+use std::fmt::Debug;
+
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::{Api, Client};
+use sandgate_shared::names::{self, BASELINE_POLICY};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::deeds::{Blow, CLASSES, Deed, Harm, MISSING_CLASS, RUNTIMES, Wanted};
+use super::history::Kind;
+use crate::controllers::Controller;
+use crate::failure::{Failure, Outcome};
+use crate::fake_node::{STAGE_LABEL, Stage};
+use crate::fault_proxy::Proxy;
+use crate::process;
+use crate::scene::{Scene, manifests};
+
+/// Everybody there is.
+pub struct Actors {
+    /// Where claims live.
+    pub scenes: Vec<Scene>,
+    /// Who looks after them.
+    pub controllers: Vec<Controller>,
+    /// The way between these and the API server.
+    pub proxy: Proxy,
+    /// Every claim that was made, by number.
+    pub wanted: Vec<Wanted>,
+    /// Controllers that are held, until they are let go.
+    held: JoinSet<()>,
+}
+
+impl Actors {
+    /// With runtimes and classes in each namespace.
+    pub async fn enter(
+        scenes: Vec<Scene>,
+        controllers: Vec<Controller>,
+        proxy: Proxy,
+    ) -> Outcome<Self> {
+        for scene in &scenes {
+            for runtime in RUNTIMES.iter().filter(|it| **it != manifests::RUNTIME) {
+                scene.accepts(&manifests::runtime(runtime)).await?;
+            }
+            let ceilings = json!({ "spec": { "sandbox": {
+                "maxConcurrent": 3,
+                "maxPerSession": 2,
+            } } });
+            for runtime in RUNTIMES {
+                patch_it(&api(scene, Kind::Runtime), runtime, &ceilings).await?;
+            }
+            for (class, stage) in CLASSES {
+                scene.accepts(&manifests::class(class, stage)).await?;
+            }
+        }
+        Ok(Self {
+            scenes,
+            controllers,
+            proxy,
+            wanted: Vec::new(),
+            held: JoinSet::new(),
+        })
+    }
+
+    fn scene(&self, number: usize) -> Outcome<&Scene> {
+        let found = self.scenes.get(number);
+        found.ok_or_else(|| Failure::saying(format!("there is no scene {number}")))
+    }
+
+    /// Does one deed.
+    pub async fn act(&mut self, deed: &Deed) -> Outcome {
+        match deed {
+            Deed::Claim(wanted) => self.claim(wanted).await,
+            Deed::Unclaim(number) => {
+                let (scene, wanted) = self.claimed(*number)?;
+                delete(&api(scene, Kind::Claim), &wanted.name).await
+            }
+            Deed::Ceilings {
+                scene,
+                runtime,
+                concurrent,
+                per_session,
+            } => {
+                let patch = json!({ "spec": { "sandbox": {
+                    "maxConcurrent": concurrent,
+                    "maxPerSession": per_session,
+                } } });
+                patch_it(&api(self.scene(*scene)?, Kind::Runtime), runtime, &patch).await
+            }
+            Deed::Class {
+                scene,
+                class,
+                value,
+            } => {
+                let patch = json!({ "spec": {
+                    "env": [{ "name": "EDITED", "value": value.to_string() }],
+                } });
+                let classes = json!({
+                    "apiVersion": manifests::API,
+                    "kind": "SandboxClass",
+                });
+                let resource = crate::manifests::resource_of(&classes)?;
+                let scene = self.scene(*scene)?;
+                let api: Api<DynamicObject> =
+                    Api::namespaced_with(client(scene), scene.name(), &resource);
+                patch_it(&api, class, &patch).await
+            }
+            Deed::Stray { claim, kind, harm } => {
+                let (scene, wanted) = self.claimed(*claim)?;
+                if wanted.in_the_way == Some(*kind) {
+                    return Ok(());
+                }
+                harmed(scene, *kind, &names::sandbox(&wanted.name), *harm).await
+            }
+            Deed::Baseline { scene, harm } => {
+                harmed(self.scene(*scene)?, Kind::Policy, BASELINE_POLICY, *harm).await
+            }
+            Deed::Pods { claim, stage } => {
+                let (scene, wanted) = self.claimed(*claim)?;
+                // These are never ready, whatever becomes of their pods.
+                if wanted.class == "stuck" {
+                    return Ok(());
+                }
+                let selector = format!("{}={}", names::LABEL_CLAIM, wanted.name);
+                relabelled(scene, &selector, *stage).await
+            }
+            Deed::Controller { which, blow } => self.hit(*which, *blow),
+            Deed::Away(lasts) => {
+                self.proxy.go_away().await;
+                tokio::time::sleep(*lasts).await;
+                Ok(self.proxy.come_back().await?)
+            }
+        }
+    }
+
+    fn claimed(&self, number: usize) -> Outcome<(&Scene, &Wanted)> {
+        let found = self.wanted.get(number);
+        let wanted = found.ok_or_else(|| Failure::saying(format!("nobody made claim {number}")))?;
+        Ok((self.scene(wanted.scene)?, wanted))
+    }
+
+    async fn claim(&mut self, wanted: &Wanted) -> Outcome {
+        let scene = self.scene(wanted.scene)?;
+        if let Some(kind) = wanted.in_the_way {
+            scene.accepts(&obstacle(kind, &wanted.name)).await?;
+        }
+        let fields = json!({
+            "agentRuntimeRef": { "name": wanted.runtime },
+            "sessionID": wanted.session,
+        });
+        let claim = manifests::claim_with(&wanted.name, wanted.class, &fields);
+        scene.user().accepts(&claim).await?;
+        self.wanted.push(wanted.clone());
+        Ok(())
+    }
+
+    fn hit(&mut self, which: usize, blow: Blow) -> Outcome {
+        let Some(controller) = self.controllers.get_mut(which) else {
+            return Err(Failure::saying(format!("there is no controller {which}")));
+        };
+        match blow {
+            Blow::Kill => controller.service.kill(),
+            Blow::End => controller.service.stop()?,
+            Blow::Hold(lasts) => {
+                if let Some(id) = controller.service.id() {
+                    process::signal("STOP", id)?;
+                    self.held.spawn(async move {
+                        tokio::time::sleep(lasts).await;
+                        // One that was killed meanwhile needs it no more.
+                        drop(process::signal("CONT", id));
+                    });
+                }
+            }
+        }
+        Ok(controller.service.start()?)
+    }
+
+    /// Lets go who is held, and heals what was done to pods, so that everything can settle.
+    pub async fn make_up(&mut self) -> Outcome {
+        self.held.shutdown().await;
+        for controller in &mut self.controllers {
+            if let Some(id) = controller.service.id() {
+                process::signal("CONT", id)?;
+            }
+            controller.service.start()?;
+        }
+        for scene in &self.scenes {
+            let own = format!("{STAGE_LABEL}={}", Stage::LostReadiness.label());
+            relabelled(scene, &own, Stage::Ready).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes a namespace's baseline policy away.
+    pub async fn without_baseline(&self, scene: &Scene) -> Outcome {
+        harmed(scene, Kind::Policy, BASELINE_POLICY, Harm::Delete).await
+    }
+
+    /// What claims may fail for, by name: a class that is missing, or something in the way.
+    pub fn may_fail(&self) -> Vec<(String, String)> {
+        let doomed = self
+            .wanted
+            .iter()
+            .filter(|it| it.class == MISSING_CLASS || it.in_the_way.is_some());
+        doomed
+            .filter_map(|it| {
+                Some((
+                    self.scenes.get(it.scene)?.name().to_owned(),
+                    it.name.clone(),
+                ))
+            })
+            .collect()
+    }
+}
+
+fn client(scene: &Scene) -> Client {
+    scene.cluster().client()
+}
+
+fn api(scene: &Scene, kind: Kind) -> Api<DynamicObject> {
+    Api::namespaced_with(client(scene), scene.name(), &kind.resource())
+}
+
+/// Somebody else's object by the name that one of the claim's would have.
+fn obstacle(kind: Kind, claim: &str) -> Value {
+    let name = names::sandbox(claim);
+    match kind {
+        Kind::Deployment => manifests::deployment(&name),
+        Kind::Service => manifests::service(&name, &json!([{ "port": 80 }])),
+        _ => json!({
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "NetworkPolicy",
+            "metadata": { "name": name },
+            "spec": { "podSelector": { "matchLabels": { "app": "somebody-elses" } } },
+        }),
+    }
+}
+
+/// What is not there is left alone: whom it belonged to may be gone, or not built yet.
+async fn harmed(scene: &Scene, kind: Kind, name: &str, harm: Harm) -> Outcome {
+    let api = api(scene, kind);
+    if harm == Harm::Delete {
+        return delete(&api, name).await;
+    }
+    let patch = match kind {
+        Kind::Policy => json!({ "spec": { "egress": [{}], "policyTypes": ["Ingress", "Egress"] } }),
+        Kind::Service => json!({ "spec": { "sessionAffinity": "ClientIP" } }),
+        _ => json!({ "spec": { "template": { "spec": { "hostNetwork": true } } } }),
+    };
+    patch_it(&api, name, &patch).await
+}
+
+async fn relabelled(scene: &Scene, selector: &str, stage: Stage) -> Outcome {
+    let pods: Api<Pod> = scene.api();
+    let patch = json!({ "metadata": { "labels": { STAGE_LABEL: stage.label() } } });
+    for pod in pods
+        .list(&ListParams::default().labels(selector))
+        .await?
+        .items
+    {
+        let name = pod.metadata.name.unwrap_or_default();
+        patch_it(&pods, &name, &patch).await?;
+    }
+    Ok(())
+}
+
+async fn patch_it<K>(api: &Api<K>, name: &str, patch: &Value) -> Outcome
+where
+    K: Clone + serde::de::DeserializeOwned + Debug,
+{
+    let (how, patch) = (PatchParams::default(), Patch::Merge(patch));
+    unless_gone(api.patch(name, &how, &patch).await.map(drop))
+}
+
+async fn delete(api: &Api<DynamicObject>, name: &str) -> Outcome {
+    let how = DeleteParams::default();
+    unless_gone(api.delete(name, &how).await.map(drop))
+}
+
+fn unless_gone(done: kube::Result<()>) -> Outcome {
+    match done {
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        done => Ok(done?),
+    }
+}

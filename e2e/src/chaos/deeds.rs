@@ -1,0 +1,204 @@
+//! What people, agents and accidents do, drawn from a seed. Pure.
+
+use std::time::Duration;
+
+use fastrand::Rng;
+
+use super::history::Kind;
+use crate::fake_node::Stage;
+use crate::scene::manifests::RUNTIME;
+
+/// Runtimes of each namespace.
+pub const RUNTIMES: [&str; 2] = [RUNTIME, "second"];
+/// Classes of each namespace, and what becomes of their pods.
+pub const CLASSES: [(&str, Stage); 3] = [
+    ("quick", Stage::Ready),
+    ("slow", Stage::Late),
+    ("stuck", Stage::NeverReady),
+];
+/// A class that nobody makes.
+pub const MISSING_CLASS: &str = "missing";
+/// Namespaces.
+pub const SCENES: usize = 2;
+/// Controllers.
+pub const CONTROLLERS: usize = 2;
+/// Sessions of each namespace; claims of one session are of one or both runtimes.
+const SESSIONS: usize = 3;
+
+/// A claim and all that its manifest says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Which namespace.
+    pub scene: usize,
+    /// Name of the claim.
+    pub name: String,
+    /// Name of the runtime.
+    pub runtime: &'static str,
+    /// Name of the class.
+    pub class: &'static str,
+    /// The session it is for.
+    pub session: String,
+    /// An object of somebody else's that stands where one of the claim's is to be.
+    pub in_the_way: Option<Kind>,
+}
+
+/// How an object that is not the doer's is treated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Harm {
+    /// Another spec.
+    Edit,
+    /// Gone.
+    Delete,
+}
+
+/// How a controller is treated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blow {
+    /// SIGKILL, and started again.
+    Kill,
+    /// SIGTERM, and started again.
+    End,
+    /// SIGSTOP, and SIGCONT after this time.
+    Hold(Duration),
+}
+
+/// One deed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// A user makes a claim.
+    Claim(Wanted),
+    /// Somebody deletes a claim, by number, if it is still there.
+    Unclaim(usize),
+    /// A runtime gets other ceilings.
+    Ceilings {
+        scene: usize,
+        runtime: &'static str,
+        concurrent: Option<u32>,
+        per_session: Option<u32>,
+    },
+    /// A class changes what a template says; no running sandbox may be rolled.
+    Class {
+        scene: usize,
+        class: &'static str,
+        value: u32,
+    },
+    /// Somebody lays hands on an object of a claim, by number.
+    Stray {
+        claim: usize,
+        kind: Kind,
+        harm: Harm,
+    },
+    /// The same of a namespace's baseline policy.
+    Baseline { scene: usize, harm: Harm },
+    /// A claim's pods are no longer ready, or are again.
+    Pods { claim: usize, stage: Stage },
+    /// A controller is hit.
+    Controller { which: usize, blow: Blow },
+    /// Nobody reaches the API server for this time.
+    Away(Duration),
+}
+
+/// All that is done with one seed: each deed after a pause.
+pub fn script(seed: u64, length: usize) -> Vec<(Duration, Deed)> {
+    let mut rng = Rng::with_seed(seed);
+    let mut claims = 0;
+    (0..length)
+        .map(|_| {
+            let pause = Duration::from_millis(rng.u64(20..400));
+            (pause, draw(&mut rng, &mut claims))
+        })
+        .collect()
+}
+
+fn draw(rng: &mut Rng, claims: &mut usize) -> Deed {
+    let scene = rng.usize(..SCENES);
+    let chosen = rng.u8(..100);
+    if *claims < 3 || chosen < 40 {
+        *claims += 1;
+        return Deed::Claim(wanted(rng, scene, *claims - 1));
+    }
+    let claim = rng.usize(..*claims);
+    match chosen {
+        40..55 => Deed::Unclaim(claim),
+        55..61 => Deed::Ceilings {
+            scene,
+            runtime: one_of(rng, &RUNTIMES),
+            concurrent: ceiling(rng, 5),
+            per_session: ceiling(rng, 3),
+        },
+        61..66 => Deed::Class {
+            scene,
+            class: one_of(rng, &CLASSES).0,
+            value: rng.u32(..),
+        },
+        66..76 => Deed::Stray {
+            claim,
+            kind: one_of(rng, &[Kind::Policy, Kind::Service, Kind::Deployment]),
+            harm: harm(rng),
+        },
+        76..82 => Deed::Baseline {
+            scene,
+            harm: harm(rng),
+        },
+        82..90 => Deed::Pods {
+            claim,
+            stage: one_of(rng, &[Stage::LostReadiness, Stage::Ready, Stage::Evicted]),
+        },
+        90..97 => Deed::Controller {
+            which: rng.usize(..CONTROLLERS),
+            blow: match rng.u8(..4) {
+                0 | 1 => Blow::Kill,
+                // Shorter than the others notice, or longer than a Lease lasts: in between nobody can
+                // tell what one that goes on still knows.
+                2 => Blow::End,
+                _ if rng.bool() => Blow::Hold(Duration::from_millis(rng.u64(200..2000))),
+                _ => Blow::Hold(Duration::from_secs(17)),
+            },
+        },
+        _ => Deed::Away(Duration::from_millis(rng.u64(100..2000))),
+    }
+}
+
+fn wanted(rng: &mut Rng, scene: usize, number: usize) -> Wanted {
+    let class = match rng.u8(..20) {
+        0 => MISSING_CLASS,
+        _ => one_of(rng, &CLASSES).0,
+    };
+    let in_the_way =
+        (rng.u8(..12) == 0).then(|| one_of(rng, &[Kind::Policy, Kind::Service, Kind::Deployment]));
+    Wanted {
+        scene,
+        name: format!("claim-{number}"),
+        runtime: one_of(rng, &RUNTIMES),
+        class,
+        session: format!("session-{}", rng.usize(..SESSIONS)),
+        in_the_way,
+    }
+}
+
+fn ceiling(rng: &mut Rng, most: u32) -> Option<u32> {
+    (rng.u8(..6) != 0).then(|| rng.u32(..=most))
+}
+
+fn harm(rng: &mut Rng) -> Harm {
+    one_of(rng, &[Harm::Edit, Harm::Delete])
+}
+
+#[allow(
+    clippy::indexing_slicing,
+    reason = "each caller's list has an entry, and the index is below its length"
+)]
+fn one_of<T: Copy>(rng: &mut Rng, all: &[T]) -> T {
+    all[rng.usize(..all.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_always_tells_the_same_story_and_another_seed_another_one() {
+        assert_eq!(script(7, 200), script(7, 200));
+        assert_ne!(script(7, 200), script(8, 200));
+    }
+}

@@ -1,0 +1,230 @@
+//! Everything that became of a few namespaces, as an independent watch saw it. Does I/O.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use futures::TryStreamExt as _;
+use kube::api::{ApiResource, DynamicObject, ListParams, WatchEvent, WatchParams};
+use kube::core::{GroupVersionKind, metadata::ObjectMeta};
+use kube::{Api, Client};
+use sandgate_shared::names::{GROUP, VERSION};
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use crate::failure::{Failure, Outcome};
+
+/// Seconds a watch lasts before it is begun anew where it ended.
+const WATCH: u32 = 290;
+
+/// What is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// `SandboxClaim`
+    Claim,
+    /// `AgentRuntime`
+    Runtime,
+    /// `Deployment`
+    Deployment,
+    /// `Service`
+    Service,
+    /// `NetworkPolicy`
+    Policy,
+    /// `Pod`
+    Pod,
+}
+
+impl Kind {
+    /// Each of them.
+    pub const ALL: [Self; 6] = [
+        Self::Claim,
+        Self::Runtime,
+        Self::Deployment,
+        Self::Service,
+        Self::Policy,
+        Self::Pod,
+    ];
+
+    /// How the API server is asked for it.
+    pub fn resource(self) -> ApiResource {
+        let (group, version, kind, plural) = match self {
+            Self::Claim => (GROUP, VERSION, "SandboxClaim", "sandboxclaims"),
+            Self::Runtime => (GROUP, VERSION, "AgentRuntime", "agentruntimes"),
+            Self::Deployment => ("apps", "v1", "Deployment", "deployments"),
+            Self::Service => ("", "v1", "Service", "services"),
+            Self::Policy => (
+                "networking.k8s.io",
+                "v1",
+                "NetworkPolicy",
+                "networkpolicies",
+            ),
+            Self::Pod => ("", "v1", "Pod", "pods"),
+        };
+        ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
+    }
+}
+
+/// What an object is found by.
+pub type Place = (Kind, String, String);
+
+/// One change of one object.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The resourceVersion it made: etcd's revision, so that changes of all kinds have one order.
+    pub version: u64,
+    /// When it was seen, since the beginning of the history.
+    pub at: Duration,
+    /// Kind, namespace and name.
+    pub place: Place,
+    /// The object after the change, or as it was last.
+    pub object: Value,
+    /// Whether the change removed it.
+    pub gone: bool,
+}
+
+impl Change {
+    /// A text of the object; empty if it is not there.
+    pub fn text(&self, pointer: &str) -> &str {
+        text(&self.object, pointer)
+    }
+
+    /// The object's UID.
+    pub fn uid(&self) -> &str {
+        self.text("/metadata/uid")
+    }
+}
+
+/// A text of an object; empty if it is not there.
+pub fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// The objects that stand at one moment.
+pub type Standing<'h> = BTreeMap<&'h Place, &'h Change>;
+
+/// Collects until it is dropped.
+pub struct History {
+    seen: Arc<Mutex<Vec<Change>>>,
+    watches: JoinSet<Outcome>,
+}
+
+impl History {
+    /// Begins with what is in these namespaces now.
+    pub async fn begin(client: &Client, namespaces: &[&str]) -> Outcome<Self> {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let began = Instant::now();
+        let mut watches = JoinSet::new();
+        for namespace in namespaces {
+            for kind in Kind::ALL {
+                let api: Api<DynamicObject> =
+                    Api::namespaced_with(client.clone(), namespace, &kind.resource());
+                let there = api.list(&ListParams::default()).await?;
+                let keep = Keep {
+                    seen: Arc::clone(&seen),
+                    kind,
+                    began,
+                };
+                for object in there.items {
+                    keep.keep(object, false)?;
+                }
+                let from = there.metadata.resource_version.unwrap_or_default();
+                watches.spawn(follow(api, keep, from));
+            }
+        }
+        Ok(Self { seen, watches })
+    }
+
+    /// All changes up to now, in the order the API server made them; an error if a watch broke off.
+    pub fn so_far(&mut self) -> Outcome<Vec<Change>> {
+        if let Some(ended) = self.watches.try_join_next() {
+            ended??;
+            return Err(Failure::saying("a watch of the history ended"));
+        }
+        let seen = self
+            .seen
+            .lock()
+            .map_err(|_| Failure::saying("the history is lost"))?;
+        let mut changes = seen.clone();
+        changes.sort_by_key(|change| change.version);
+        Ok(changes)
+    }
+}
+
+/// What stands after all these changes.
+pub fn standing(changes: &[Change]) -> Standing<'_> {
+    let mut standing = Standing::new();
+    for change in changes {
+        advance(&mut standing, change);
+    }
+    standing
+}
+
+/// Brings what stands one change on.
+pub fn advance<'h>(standing: &mut Standing<'h>, change: &'h Change) {
+    if change.gone {
+        standing.remove(&change.place);
+    } else {
+        standing.insert(&change.place, change);
+    }
+}
+
+struct Keep {
+    seen: Arc<Mutex<Vec<Change>>>,
+    kind: Kind,
+    began: Instant,
+}
+
+impl Keep {
+    fn keep(&self, mut object: DynamicObject, gone: bool) -> Outcome {
+        object.metadata.managed_fields = None;
+        let ObjectMeta {
+            name,
+            namespace,
+            resource_version,
+            ..
+        } = object.metadata.clone();
+        let change = Change {
+            version: resource_version.unwrap_or_default().parse()?,
+            at: self.began.elapsed(),
+            place: (
+                self.kind,
+                namespace.unwrap_or_default(),
+                name.unwrap_or_default(),
+            ),
+            object: serde_json::to_value(object)?,
+            gone,
+        };
+        let mut seen = self
+            .seen
+            .lock()
+            .map_err(|_| Failure::saying("the history is lost"))?;
+        seen.push(change);
+        Ok(())
+    }
+}
+
+/// Ends with an error alone: a history with a hole proves nothing.
+async fn follow(api: Api<DynamicObject>, keep: Keep, mut from: String) -> Outcome {
+    let how = WatchParams::default().timeout(WATCH);
+    loop {
+        let mut events = std::pin::pin!(api.watch(&how, &from).await?);
+        while let Some(event) = events.try_next().await? {
+            let (object, gone) = match event {
+                WatchEvent::Added(object) | WatchEvent::Modified(object) => (object, false),
+                WatchEvent::Deleted(object) => (object, true),
+                WatchEvent::Bookmark(mark) => {
+                    from = mark.metadata.resource_version;
+                    continue;
+                }
+                WatchEvent::Error(status) => {
+                    return Err(Failure::saying(format!("a watch ended: {status:?}")));
+                }
+            };
+            from = object.metadata.resource_version.clone().unwrap_or(from);
+            keep.keep(object, gone)?;
+        }
+    }
+}

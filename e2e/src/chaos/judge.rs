@@ -1,0 +1,86 @@
+//! What must hold of every history, whatever was done and whatever failed. Pure: it knows the history
+//! alone, and asks no controller.
+
+mod admission;
+mod constant;
+mod order;
+mod sandbox;
+mod seat;
+#[cfg(test)]
+mod tests;
+
+use super::history::{Change, Kind};
+
+pub use sandbox::unsettled;
+
+/// A law and where it was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The law, as a sentence.
+    pub law: &'static str,
+    /// The resourceVersion at which it was broken.
+    pub version: u64,
+    /// What was seen.
+    pub seen: String,
+}
+
+/// A law: its sentence, and what it finds.
+type Law = (&'static str, fn(&[Change]) -> Vec<(u64, String)>);
+
+const LAWS: &[Law] = &[
+    ("no ceiling is exceeded", admission::ceilings),
+    (
+        "no claim is admitted before an older one that waits for the same",
+        order::overtaken,
+    ),
+    (
+        "no address is published without a ready pod",
+        sandbox::addresses,
+    ),
+    (
+        "nothing is built for a claim that is not admitted",
+        admission::built,
+    ),
+    ("an admission is never taken back", admission::taken_back),
+    (
+        "a claim that failed stays failed, for the same reason",
+        constant::failed,
+    ),
+    (
+        "status.volumeSubPath never changes",
+        constant::volume_sub_path,
+    ),
+    ("somebody else's object is never touched", constant::foreign),
+    (
+        "the first sandbox of a namespace comes after its baseline policy",
+        sandbox::baseline_first,
+    ),
+    (
+        "no template changes but by a stranger's hand",
+        constant::templates,
+    ),
+];
+
+/// Everything in this history that breaks a law.
+pub fn judge(history: &[Change]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (law, finds) in LAWS {
+        findings.extend(finds(history).into_iter().map(|(version, seen)| Finding {
+            law,
+            version,
+            seen,
+        }));
+    }
+    findings
+}
+
+/// How many claims were admitted, one that was made again counted again.
+pub fn admitted(history: &[Change]) -> usize {
+    let mut number = 0;
+    admission::each_admission(history, |_, _| number += 1);
+    number
+}
+
+fn of_kind(history: &[Change], kind: Kind) -> impl Iterator<Item = &Change> {
+    history.iter().filter(move |it| it.place.0 == kind)
+}

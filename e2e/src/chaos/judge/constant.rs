@@ -1,0 +1,80 @@
+//! Laws of what never changes. Pure.
+
+use std::collections::BTreeMap;
+
+use sandgate_shared::names::{BASELINE_POLICY, LABEL_CLAIM_UID};
+use serde_json::{Value, json};
+
+use super::of_kind;
+use super::seat::Seat as _;
+use crate::chaos::history::{Change, Kind};
+
+/// Where something that was said once of an object is said otherwise later.
+fn changed<'h, T: PartialEq + std::fmt::Debug>(
+    changes: impl Iterator<Item = &'h Change>,
+    says: impl Fn(&'h Change) -> Option<T>,
+) -> Vec<(u64, String)> {
+    let mut said: BTreeMap<&str, T> = BTreeMap::new();
+    let mut found = Vec::new();
+    for change in changes {
+        let now = says(change);
+        match said.get(change.uid()) {
+            Some(before) if now.as_ref() != Some(before) => {
+                let seen = format!("{:?}: {before:?} became {now:?}", change.place);
+                found.push((change.version, seen));
+            }
+            Some(_) => {}
+            None => said.extend(now.map(|now| (change.uid(), now))),
+        }
+    }
+    found
+}
+
+pub fn failed(history: &[Change]) -> Vec<(u64, String)> {
+    changed(of_kind(history, Kind::Claim), |claim| {
+        (claim.phase() == "Failed").then(|| claim.reason())
+    })
+}
+
+pub fn volume_sub_path(history: &[Change]) -> Vec<(u64, String)> {
+    changed(of_kind(history, Kind::Claim), |claim| {
+        Some(claim.text("/status/volumeSubPath")).filter(|path| !path.is_empty())
+    })
+}
+
+/// Whether an object is labelled as a claim's.
+fn ours(change: &Change) -> bool {
+    let label = LABEL_CLAIM_UID.replace('/', "~1");
+    !change.text(&format!("/metadata/labels/{label}")).is_empty()
+}
+
+/// What was no claim's when it was first seen; nobody of this story edits it.
+pub fn foreign(history: &[Change]) -> Vec<(u64, String)> {
+    let mut is_foreign: BTreeMap<&str, bool> = BTreeMap::new();
+    let built = history.iter().filter(|it| {
+        let kinds = [Kind::Deployment, Kind::Service, Kind::Policy];
+        kinds.contains(&it.place.0) && it.place.2 != BASELINE_POLICY
+    });
+    let foreign = built.filter(|it| *is_foreign.entry(it.uid()).or_insert(!ours(it)));
+    let said = |change: &Change| {
+        let of = |field: &str| change.object.pointer(field).cloned();
+        json!([
+            of("/metadata/labels"),
+            of("/metadata/ownerReferences"),
+            of("/metadata/deletionTimestamp"),
+            of("/spec"),
+            change.gone,
+        ])
+    };
+    let foreign: Vec<&Change> = foreign.collect();
+    changed(foreign.into_iter(), |change| Some(said(change)))
+}
+
+pub fn templates(history: &[Change]) -> Vec<(u64, String)> {
+    let by_us = of_kind(history, Kind::Deployment).filter(|it| {
+        // What this story's strangers do to a template.
+        let strange = it.object.pointer("/spec/template/spec/hostNetwork");
+        ours(it) && strange != Some(&Value::Bool(true))
+    });
+    changed(by_us, |change| change.object.pointer("/spec/template"))
+}

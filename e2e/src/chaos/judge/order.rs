@@ -1,0 +1,53 @@
+//! The law of who comes first. Pure.
+
+use super::admission::each_admission;
+use super::seat::{self, STALE, Seat as _};
+use crate::chaos::history::{Change, Kind, Standing, advance};
+
+/// An older claim that is known to wait and that its session would have let in the whole time in which a
+/// controller may have decided.
+pub fn overtaken(history: &[Change]) -> Vec<(u64, String)> {
+    let mut found = Vec::new();
+    each_admission(history, |standing, claim| {
+        let waiting = standing.values().filter(|it| {
+            it.place.0 == Kind::Claim
+                && it.phase() == "Queued"
+                && it.is_live()
+                && it.runtime() == claim.runtime()
+                && it.turn() < claim.turn()
+        });
+        for waiter in waiting {
+            if !was_shut(history, claim, waiter) {
+                let (name, waits) = (&claim.place.2, &waiter.place.2);
+                found.push((
+                    claim.version,
+                    format!("{name} before {waits} ({})", waiter.reason()),
+                ));
+            }
+        }
+    });
+    found
+}
+
+/// Whether the waiter's session was full at any moment of the time before this admission.
+fn was_shut(history: &[Change], claim: &Change, waiter: &Change) -> bool {
+    let ceilings = seat::ceilings(history, claim, claim.runtime(), "maxPerSession");
+    let Some(tightest) = ceilings.into_iter().flatten().min() else {
+        return false;
+    };
+    let since = claim.at.saturating_sub(STALE);
+    let mut standing = Standing::new();
+    let before = history.iter().filter(|it| it.version < claim.version);
+    let mut full = false;
+    for change in before {
+        if change.at > since {
+            full |= is_full(&standing, waiter, tightest);
+        }
+        advance(&mut standing, change);
+    }
+    full || is_full(&standing, waiter, tightest)
+}
+
+fn is_full(standing: &Standing<'_>, waiter: &Change, most: u64) -> bool {
+    seat::holding(standing, waiter.runtime(), Some(waiter.session())) as u64 >= most
+}

@@ -1,0 +1,149 @@
+//! Laws of what is built, and what has to stand in the end. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sandgate_shared::names::{self, BASELINE_POLICY, LABEL_CLAIM_UID};
+use serde_json::Value;
+
+use super::of_kind;
+use super::seat::{self, STALE, Seat as _};
+use crate::chaos::history::{Change, Kind, Standing, standing};
+
+/// The UID of the claim an object is labelled with; empty without.
+fn claim_of(change: &Change) -> &str {
+    let label = LABEL_CLAIM_UID.replace('/', "~1");
+    change.text(&format!("/metadata/labels/{label}"))
+}
+
+fn is_ready(pod: &Change) -> bool {
+    let conditions = pod.object.pointer("/status/conditions");
+    let mut conditions = conditions.and_then(Value::as_array).into_iter().flatten();
+    let ready = |it: &Value| {
+        it.get("type") == Some(&"Ready".into()) && it.get("status") == Some(&"True".into())
+    };
+    !pod.gone && conditions.any(ready)
+}
+
+fn has_addresses(claim: &Change) -> bool {
+    let addresses = claim.object.pointer("/status/addresses");
+    addresses
+        .and_then(Value::as_object)
+        .is_some_and(|all| !all.is_empty())
+}
+
+pub fn addresses(history: &[Change]) -> Vec<(u64, String)> {
+    let mut had: BTreeSet<&str> = BTreeSet::new();
+    let mut found = Vec::new();
+    for claim in of_kind(history, Kind::Claim) {
+        if !has_addresses(claim) {
+            had.remove(claim.uid());
+        } else if had.insert(claim.uid()) && !a_pod_was_ready(history, claim) {
+            found.push((claim.version, claim.place.2.clone()));
+        }
+    }
+    found
+}
+
+/// Whether a pod of the claim was ready when this version was written, or so shortly before that whoever
+/// wrote it may not have known better.
+fn a_pod_was_ready(history: &[Change], claim: &Change) -> bool {
+    let mut last: BTreeMap<&str, bool> = BTreeMap::new();
+    let since = claim.at.saturating_sub(STALE);
+    let pods = of_kind(history, Kind::Pod).filter(|it| claim_of(it) == claim.uid());
+    for pod in pods.filter(|it| it.version < claim.version) {
+        let was = last.insert(pod.uid(), is_ready(pod));
+        // It was, until a moment ago.
+        if was == Some(true) && pod.at > since {
+            return true;
+        }
+    }
+    last.values().any(|ready| *ready)
+}
+
+pub fn baseline_first(history: &[Change]) -> Vec<(u64, String)> {
+    let mut shut: BTreeSet<&str> = BTreeSet::new();
+    let mut found = Vec::new();
+    for change in history {
+        let (kind, namespace, name) = &change.place;
+        if *kind == Kind::Policy && name == BASELINE_POLICY {
+            shut.insert(namespace);
+        }
+        let built = *kind == Kind::Deployment && !claim_of(change).is_empty();
+        if built && !shut.contains(namespace.as_str()) {
+            found.push((change.version, format!("{namespace}/{name}")));
+        }
+    }
+    found
+}
+
+/// What has not come to its end: one sentence for each claim and object that is not as it has to be when
+/// nothing happens any more. `may_fail` are claims, by namespace and name, that have a reason to.
+pub fn unsettled(history: &[Change], may_fail: &[(String, String)]) -> Vec<String> {
+    let now = standing(history);
+    let mut told = Vec::new();
+    for claim in now.values().filter(|it| it.place.0 == Kind::Claim) {
+        let name = format!("{}/{}", claim.place.1, claim.place.2);
+        let (phase, reason) = (claim.phase(), claim.reason());
+        let said = |what: &str| format!("{name} is {phase} / {reason}, {what}");
+        let doomed = may_fail.contains(&(claim.place.1.clone(), claim.place.2.clone()));
+        let settled = match phase {
+            _ if claim
+                .object
+                .pointer("/metadata/deletionTimestamp")
+                .is_some() =>
+            {
+                false
+            }
+            "Failed" => doomed,
+            "Queued" => is_full(&now, claim),
+            "Bound" => has_addresses(claim) && !doomed,
+            "Pending" => claim.text("/spec/classRef/name") == "stuck" && claim.is_admitted(),
+            _ => false,
+        };
+        if !settled {
+            told.push(said("and may not stay so"));
+        }
+        let builds = claim.is_live() && claim.is_admitted();
+        for kind in [Kind::Deployment, Kind::Service, Kind::Policy] {
+            let wanted = names::sandbox(&claim.place.2);
+            let place = (kind, claim.place.1.clone(), wanted);
+            let stands = now
+                .get(&place)
+                .is_some_and(|it| claim_of(it) == claim.uid());
+            if stands != builds {
+                told.push(said(&format!("its {kind:?} stands: {stands}")));
+            }
+        }
+    }
+    told.extend(orphans(&now));
+    told
+}
+
+fn orphans(now: &Standing<'_>) -> Vec<String> {
+    let claims = now.values().filter(|it| it.place.0 == Kind::Claim);
+    let claims: BTreeSet<&str> = claims.map(|it| it.uid()).collect();
+    let left = now.values().filter(|it| {
+        let of = claim_of(it);
+        it.place.0 != Kind::Claim && !of.is_empty() && !claims.contains(of)
+    });
+    left.map(|it| format!("{:?} belongs to no claim any more", it.place))
+        .collect()
+}
+
+/// Whether a claim that waits has to.
+fn is_full(now: &Standing<'_>, claim: &Change) -> bool {
+    let limits = [
+        ("maxConcurrent", None),
+        ("maxPerSession", Some(claim.session())),
+    ];
+    let (namespace, runtime) = claim.runtime();
+    let place = (Kind::Runtime, namespace.to_owned(), runtime.to_owned());
+    limits.into_iter().any(|(field, session)| {
+        let most = now.get(&place).and_then(|it| {
+            let pointer = format!("/spec/sandbox/{field}");
+            it.object.pointer(&pointer)?.as_u64()
+        });
+        let holding = seat::holding(now, claim.runtime(), session);
+        most.is_some_and(|most| holding as u64 >= most)
+    })
+}
