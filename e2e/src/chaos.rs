@@ -22,6 +22,9 @@ use deeds::{CONTROLLERS, SCENES};
 use history::{Change, History, Kind};
 use judge::Finding;
 
+/// Deeds of one seed: some twenty seconds.
+pub const DEEDS: u32 = 90;
+
 /// How long everything may take to come to its end once nothing happens any more. A Lease may have to run
 /// out, and who found the API server away pauses.
 const SETTLES_WITHIN: Duration = Duration::from_mins(2);
@@ -99,7 +102,7 @@ impl fmt::Display for Report {
 }
 
 /// Plays `length` deeds of a seed on a cluster of its own and judges what came of it.
-pub async fn run(seed: u64, length: usize) -> Outcome<Report> {
+pub async fn run(seed: u64, length: u32) -> Outcome<Report> {
     let mut cluster = Box::pin(OwnCluster::start(Options::default())).await?;
     if let Some(controller) = cluster.installation.controller.as_mut() {
         controller.service.kill();

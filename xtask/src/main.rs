@@ -1,6 +1,8 @@
-//! What a developer runs: `cargo xtask up | test | generate | trace | image | isolation | bench`.
+//! What a developer runs: `cargo xtask up | test | generate | trace | image | isolation | chaos |
+//! bench`.
 
 mod bench;
+mod chaos;
 mod generate;
 mod image;
 mod isolation;
@@ -70,6 +72,8 @@ enum Command {
     },
     /// Measure on a real node who reaches whom, from each sandbox's first millisecond.
     Isolation(isolation::Flags),
+    /// Play seeds of faults, blows and edits against two controllers, and judge what became of it.
+    Chaos(chaos::Flags),
     /// Measure against the budgets, with release binaries.
     Bench(bench::Flags),
 }
@@ -95,6 +99,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         Command::Test { long: false } => wait_for(test::run(false)),
         Command::Test { long: true } => {
             wait_for(test::run(true))?;
+            wait_for(chaos::run(chaos::Flags::many()))?;
             wait_for(image::run(None, &image::default_name(), true))?;
             bench::run(&bench::Flags::everything())
         }
@@ -106,6 +111,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
             twice,
         } => wait_for(image::run(output.as_deref(), name, *twice)),
         Command::Isolation(flags) => wait_for(isolation::run(flags)),
+        Command::Chaos(flags) => wait_for(chaos::run(*flags)),
         Command::Bench(flags) => bench::run(flags),
     }
 }

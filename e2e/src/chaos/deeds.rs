@@ -99,7 +99,7 @@ pub enum Deed {
 }
 
 /// All that is done with one seed: each deed after a pause.
-pub fn script(seed: u64, length: usize) -> Vec<(Duration, Deed)> {
+pub fn script(seed: u64, length: u32) -> Vec<(Duration, Deed)> {
     let mut rng = Rng::with_seed(seed);
     let mut claims = 0;
     (0..length)

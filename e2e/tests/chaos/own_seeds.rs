@@ -5,9 +5,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rstest::rstest;
 use sandgate_e2e::{Outcome, chaos};
 
-/// Deeds of one seed: some twenty seconds.
-const DEEDS: usize = 90;
-
 /// Another one with every run; told if something is found.
 fn fresh() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -22,7 +19,7 @@ fn fresh() -> u64 {
 #[case::fresh_seed(fresh())]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_law_holds_and_everything_settles_whatever_fails(#[case] seed: u64) -> Outcome {
-    let report = Box::pin(chaos::run(seed, DEEDS)).await?;
+    let report = Box::pin(chaos::run(seed, chaos::DEEDS)).await?;
     assert!(report.is_sound(), "{report}");
     println!("{report}");
     Ok(())

@@ -67,14 +67,28 @@ pub fn foreign(history: &[Change]) -> Vec<(u64, String)> {
         ])
     };
     let foreign: Vec<&Change> = foreign.collect();
-    changed(foreign.into_iter(), |change| Some(said(change)))
+    changed(foreign.into_iter(), |change| Some(said(change).to_string()))
 }
 
+/// A template that a stranger edited is put right by the class as it is then, so a new one begins there.
 pub fn templates(history: &[Change]) -> Vec<(u64, String)> {
-    let by_us = of_kind(history, Kind::Deployment).filter(|it| {
+    let mut stands: BTreeMap<&str, &Value> = BTreeMap::new();
+    let mut found = Vec::new();
+    for change in of_kind(history, Kind::Deployment).filter(|it| ours(it)) {
+        let Some(template) = change.object.pointer("/spec/template") else {
+            continue;
+        };
         // What this story's strangers do to a template.
-        let strange = it.object.pointer("/spec/template/spec/hostNetwork");
-        ours(it) && strange != Some(&Value::Bool(true))
-    });
-    changed(by_us, |change| change.object.pointer("/spec/template"))
+        if template.pointer("/spec/hostNetwork") == Some(&Value::Bool(true)) {
+            stands.remove(change.uid());
+            continue;
+        }
+        let before = *stands.entry(change.uid()).or_insert(template);
+        if before != template {
+            let seen = format!("{:?}: {}", change.place, json_patch::diff(before, template));
+            found.push((change.version, seen));
+            stands.insert(change.uid(), template);
+        }
+    }
+    found
 }

@@ -44,12 +44,12 @@ fn claim(created: u32, phase: &str) -> Value {
     })
 }
 
-fn with(mut object: Value, more: Value) -> Value {
-    json_patch::merge(&mut object, &more);
+fn with(mut object: Value, more: &Value) -> Value {
+    json_patch::merge(&mut object, more);
     object
 }
 
-fn of(claim: &str, more: Value) -> Value {
+fn of(claim: &str, more: &Value) -> Value {
     with(
         json!({ "metadata": { "labels": { LABEL_CLAIM_UID: claim } } }),
         more,
@@ -76,7 +76,7 @@ fn ready(status: &str) -> Value {
 fn dialled() -> Value {
     with(
         claim(1, "Bound"),
-        json!({ "status": { "addresses": { "http": "box:80" } } }),
+        &json!({ "status": { "addresses": { "http": "box:80" } } }),
     )
 }
 
@@ -91,13 +91,13 @@ fn dialled() -> Value {
     (Kind::Claim, "b", claim(2, "Pending")),
 ])]
 #[case::nobody_there("no address is published without a ready pod", vec![
-    (Kind::Pod, "pod", of("a", ready("False"))),
+    (Kind::Pod, "pod", of("a", &ready("False"))),
     (Kind::Claim, "a", dialled()),
 ])]
 #[case::built_while_it_waits("nothing is built for a claim that is not admitted", vec![
     baseline(),
     (Kind::Claim, "a", claim(1, "Queued")),
-    (Kind::Deployment, "a-sandbox", of("a", template("one"))),
+    (Kind::Deployment, "a-sandbox", of("a", &template("one"))),
 ])]
 #[case::back_in_line("an admission is never taken back", vec![
     (Kind::Claim, "a", claim(1, "Pending")),
@@ -108,8 +108,8 @@ fn dialled() -> Value {
     (Kind::Claim, "a", claim(1, "Pending")),
 ])]
 #[case::moved("status.volumeSubPath never changes", vec![
-    (Kind::Claim, "a", with(claim(1, "Pending"), json!({ "status": { "volumeSubPath": "one" } }))),
-    (Kind::Claim, "a", with(claim(1, "Pending"), json!({ "status": { "volumeSubPath": "two" } }))),
+    (Kind::Claim, "a", with(claim(1, "Pending"), &json!({ "status": { "volumeSubPath": "one" } }))),
+    (Kind::Claim, "a", with(claim(1, "Pending"), &json!({ "status": { "volumeSubPath": "two" } }))),
 ])]
 #[case::adopted("somebody else's object is never touched", vec![
     (Kind::Service, "a-sandbox", json!({ "spec": {} })),
@@ -117,13 +117,13 @@ fn dialled() -> Value {
 ])]
 #[case::open("the first sandbox of a namespace comes after its baseline policy", vec![
     (Kind::Claim, "a", claim(1, "Pending")),
-    (Kind::Deployment, "a-sandbox", of("a", template("one"))),
+    (Kind::Deployment, "a-sandbox", of("a", &template("one"))),
 ])]
-#[case::rolled("no template changes but by a stranger's hand", vec![
+#[case::rolled("no template changes that no stranger edited", vec![
     baseline(),
     (Kind::Claim, "a", claim(1, "Pending")),
-    (Kind::Deployment, "a-sandbox", of("a", template("one"))),
-    (Kind::Deployment, "a-sandbox", of("a", template("two"))),
+    (Kind::Deployment, "a-sandbox", of("a", &template("one"))),
+    (Kind::Deployment, "a-sandbox", of("a", &template("two"))),
 ])]
 fn a_history_that_breaks_a_law_is_found(
     #[case] law: &str,
@@ -136,19 +136,22 @@ fn a_history_that_breaks_a_law_is_found(
 
 #[test]
 fn a_history_in_which_all_is_well_breaks_no_law() {
-    let waits = with(claim(3, "Queued"), json!({ "spec": { "sessionID": "s1" } }));
+    let waits = with(
+        claim(3, "Queued"),
+        &json!({ "spec": { "sessionID": "s1" } }),
+    );
     let per_session = json!({ "spec": { "sandbox": { "maxConcurrent": 2, "maxPerSession": 1 } } });
     let well = history(vec![
         (Kind::Runtime, "agent", per_session),
         baseline(),
         (Kind::Claim, "a", claim(1, "Pending")),
-        (Kind::Deployment, "a-sandbox", of("a", template("one"))),
-        (Kind::Pod, "pod", of("a", ready("True"))),
+        (Kind::Deployment, "a-sandbox", of("a", &template("one"))),
+        (Kind::Pod, "pod", of("a", &ready("True"))),
         (Kind::Claim, "a", dialled()),
         // It waits for its session, which nobody else is in the way of.
         (Kind::Claim, "c", waits),
         (Kind::Claim, "d", claim(4, "Pending")),
-        (Kind::Claim, "a", with(dialled(), json!({ "gone": true }))),
+        (Kind::Claim, "a", with(dialled(), &json!({ "gone": true }))),
     ]);
     assert_eq!(judge(&well), []);
 }
@@ -157,7 +160,7 @@ fn a_history_in_which_all_is_well_breaks_no_law() {
 fn what_is_left_of_a_claim_and_what_waits_for_nothing_is_unsettled() {
     let left = history(vec![
         (Kind::Runtime, "agent", runtime(1)),
-        (Kind::Service, "gone-sandbox", of("gone", json!({}))),
+        (Kind::Service, "gone-sandbox", of("gone", &json!({}))),
         (Kind::Claim, "a", claim(1, "Queued")),
     ]);
     let told = unsettled(&left, &[]);
