@@ -56,7 +56,7 @@ const LAWS: &[Law] = &[
         sandbox::baseline_first,
     ),
     (
-        "no template changes but by a stranger's hand",
+        "no sandbox that was bound is rolled, unless a stranger edited it",
         constant::templates,
     ),
 ];

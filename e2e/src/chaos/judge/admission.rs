@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use sandgate_shared::names::LABEL_CLAIM_UID;
-
 use super::of_kind;
 use super::seat::{self, Seat as _};
 use crate::chaos::history::{Change, Kind, Standing, advance};
@@ -50,8 +48,7 @@ pub fn built(history: &[Change]) -> Vec<(u64, String)> {
         if kind == Kind::Claim && change.is_admitted() {
             admitted.insert(change.uid());
         }
-        let label = format!("/metadata/labels/{}", LABEL_CLAIM_UID.replace('/', "~1"));
-        let claim = change.text(&label);
+        let claim = seat::claim_of(change);
         let of_a_claim = !matches!(kind, Kind::Claim | Kind::Runtime) && !claim.is_empty();
         if of_a_claim && !admitted.contains(claim) {
             found.push((change.version, format!("{:?} for {claim}", change.place)));

@@ -1,12 +1,12 @@
 //! Laws of what never changes. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use sandgate_shared::names::{BASELINE_POLICY, LABEL_CLAIM_UID};
+use sandgate_shared::names::BASELINE_POLICY;
 use serde_json::{Value, json};
 
 use super::of_kind;
-use super::seat::Seat as _;
+use super::seat::{Seat as _, claim_of};
 use crate::chaos::history::{Change, Kind};
 
 /// Where something that was said once of an object is said otherwise later.
@@ -42,12 +42,6 @@ pub fn volume_sub_path(history: &[Change]) -> Vec<(u64, String)> {
     })
 }
 
-/// Whether an object is labelled as a claim's.
-fn ours(change: &Change) -> bool {
-    let label = LABEL_CLAIM_UID.replace('/', "~1");
-    !change.text(&format!("/metadata/labels/{label}")).is_empty()
-}
-
 /// What was no claim's when it was first seen; nobody of this story edits it.
 pub fn foreign(history: &[Change]) -> Vec<(u64, String)> {
     let mut is_foreign: BTreeMap<&str, bool> = BTreeMap::new();
@@ -55,7 +49,11 @@ pub fn foreign(history: &[Change]) -> Vec<(u64, String)> {
         let kinds = [Kind::Deployment, Kind::Service, Kind::Policy];
         kinds.contains(&it.place.0) && it.place.2 != BASELINE_POLICY
     });
-    let foreign = built.filter(|it| *is_foreign.entry(it.uid()).or_insert(!ours(it)));
+    let foreign = built.filter(|it| {
+        *is_foreign
+            .entry(it.uid())
+            .or_insert(claim_of(it).is_empty())
+    });
     let said = |change: &Change| {
         let of = |field: &str| change.object.pointer(field).cloned();
         json!([
@@ -72,14 +70,20 @@ pub fn foreign(history: &[Change]) -> Vec<(u64, String)> {
 
 /// A template that a stranger edited is put right by the class as it is then, so a new one begins there.
 pub fn templates(history: &[Change]) -> Vec<(u64, String)> {
+    let mut bound: BTreeSet<&str> = BTreeSet::new();
     let mut stands: BTreeMap<&str, &Value> = BTreeMap::new();
     let mut found = Vec::new();
-    for change in of_kind(history, Kind::Deployment).filter(|it| ours(it)) {
-        let Some(template) = change.object.pointer("/spec/template") else {
+    for change in history {
+        if change.place.0 == Kind::Claim && change.phase() == "Bound" {
+            bound.insert(change.uid());
+        }
+        let template = change.object.pointer("/spec/template");
+        let (Kind::Deployment, Some(template)) = (change.place.0, template) else {
             continue;
         };
         // What this story's strangers do to a template.
-        if template.pointer("/spec/hostNetwork") == Some(&Value::Bool(true)) {
+        let strange = template.pointer("/spec/hostNetwork") == Some(&Value::Bool(true));
+        if strange || !bound.contains(claim_of(change)) {
             stands.remove(change.uid());
             continue;
         }

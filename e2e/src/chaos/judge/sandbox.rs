@@ -2,18 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sandgate_shared::names::{self, BASELINE_POLICY, LABEL_CLAIM_UID};
+use sandgate_shared::names::{self, BASELINE_POLICY};
 use serde_json::Value;
 
 use super::of_kind;
-use super::seat::{self, STALE, Seat as _};
+use super::seat::{self, STALE, Seat as _, claim_of};
 use crate::chaos::history::{Change, Kind, Standing, standing};
-
-/// The UID of the claim an object is labelled with; empty without.
-fn claim_of(change: &Change) -> &str {
-    let label = LABEL_CLAIM_UID.replace('/', "~1");
-    change.text(&format!("/metadata/labels/{label}"))
-}
 
 fn is_ready(pod: &Change) -> bool {
     let conditions = pod.object.pointer("/status/conditions");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use sandgate_shared::names::LABEL_CLAIM_UID;
 use sandgate_shared::reason::condition;
 use serde_json::Value;
 
@@ -57,6 +58,12 @@ impl Seat for Change {
     fn session(&self) -> &str {
         self.text("/spec/sessionID")
     }
+}
+
+/// The UID of the claim that an object is labelled with; empty without.
+pub fn claim_of(change: &Change) -> &str {
+    let label = LABEL_CLAIM_UID.replace('/', "~1");
+    change.text(&format!("/metadata/labels/{label}"))
 }
 
 /// Status and reason of a condition.

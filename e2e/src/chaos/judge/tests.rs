@@ -119,9 +119,9 @@ fn dialled() -> Value {
     (Kind::Claim, "a", claim(1, "Pending")),
     (Kind::Deployment, "a-sandbox", of("a", &template("one"))),
 ])]
-#[case::rolled("no template changes that no stranger edited", vec![
+#[case::rolled("no sandbox that was bound is rolled, unless a stranger edited it", vec![
     baseline(),
-    (Kind::Claim, "a", claim(1, "Pending")),
+    (Kind::Claim, "a", claim(1, "Bound")),
     (Kind::Deployment, "a-sandbox", of("a", &template("one"))),
     (Kind::Deployment, "a-sandbox", of("a", &template("two"))),
 ])]
