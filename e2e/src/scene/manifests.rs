@@ -122,6 +122,17 @@ pub fn claim_with(name: &str, class: &str, fields: &Value) -> Value {
     })
 }
 
+/// A claim that signs somebody in to `connection`, which only the operator may make.
+pub fn enrolment(name: &str, class: &str, connection: &str) -> Value {
+    let fields = json!({
+        "connections": [{ "role": "site", "connection": connection }],
+        "enrolment": { "connection": connection },
+    });
+    let mut claim = claim_with(name, class, &fields);
+    json_patch::merge(&mut claim, &json!({ "spec": { "agentRuntimeRef": null } }));
+    claim
+}
+
 /// A Service that selects `app: <name>`.
 pub fn service(name: &str, ports: &Value) -> Value {
     json!({

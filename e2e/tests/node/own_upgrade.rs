@@ -5,7 +5,7 @@ use kube::runtime::wait::{await_condition, conditions};
 use sandgate_e2e::namespace::DEADLINE;
 use sandgate_e2e::node_cluster::Options;
 use sandgate_e2e::pair::{GRACE, Pair, all_verified, is_verified};
-use sandgate_e2e::scene::manifests::{claim_with, with_workspace};
+use sandgate_e2e::scene::manifests::{claim_with, enrolment, with_workspace};
 use sandgate_e2e::scene::{Scene, ready};
 use sandgate_e2e::{Identity, NodeCluster, Outcome};
 use sandgate_shared::api::ClaimPhase;
@@ -49,8 +49,7 @@ async fn a_helm_upgrade_to_other_rules_fails_no_verified_claim_and_one_made_in_b
     // One runs, one is being built, one waits before anything of it is built.
     operator.accepts(&target("runs", "box")).await?;
     operator.accepts(&target("built", "loop")).await?;
-    let connects = json!({ "connections": [{ "role": "vcs", "connection": "github" }] });
-    let queued = claim_with("queued", "box", &connects);
+    let queued = enrolment("queued", "box", "portal");
     operator.accepts(&queued).await?;
     scene.bound("runs").await?;
     scene.pending("built", "CrashLoopBackOff").await?;

@@ -4,7 +4,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use sandgate_e2e::pair::{Pair, is_verified};
-use sandgate_e2e::scene::manifests::{self, claim_with};
+use sandgate_e2e::scene::manifests::{self, claim_with, enrolment};
 use sandgate_e2e::scene::{Scene, ready};
 use sandgate_e2e::{Cluster, Outcome, Stage, service};
 use serde_json::json;
@@ -25,11 +25,7 @@ async fn a_claim_of_the_operator_is_verified_and_what_cannot_be_built_here_owns_
     let pair = Pair::ours(&cluster);
     pair.in_force().await?;
     let project = json!({ "role": "project", "id": "shop", "path": "projects/shop" });
-    let enrolment = json!({
-        "connections": [{ "role": "site", "connection": "portal" }],
-        "enrolment": { "connection": "portal" },
-    });
-    let mut claims = vec![
+    let claims = [
         claim_with("mounts", "full", &json!({ "mounts": [project] })),
         claim_with("mount", "full", &json!({ "mount": project })),
         claim_with(
@@ -37,12 +33,8 @@ async fn a_claim_of_the_operator_is_verified_and_what_cannot_be_built_here_owns_
             "full",
             &json!({ "mounts": [{ "role": "session" }], "handle": "box/default" }),
         ),
-        claim_with("enrols", "full", &enrolment),
+        enrolment("enrols", "full", "portal"),
     ];
-    claims[3]["spec"]
-        .as_object_mut()
-        .unwrap()
-        .remove("agentRuntimeRef");
     for claim in &claims {
         operator.accepts(claim).await?;
     }

@@ -4,7 +4,7 @@
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use sandgate_e2e::pair::{Pair, all_verified, is_verified};
-use sandgate_e2e::scene::manifests::{self, claim_with};
+use sandgate_e2e::scene::manifests::{self, claim_with, enrolment};
 use sandgate_e2e::scene::{Scene, ready};
 use sandgate_e2e::{Cluster, Outcome, Stage};
 use sandgate_shared::api::{ClaimPhase, SandboxClaim};
@@ -33,17 +33,9 @@ async fn an_upgrade_with_other_rules_fails_no_verified_claim_and_one_made_in_bet
     let old_record = old.record_to_go().await?;
 
     // One runs, one is being built, one waits before anything of it is built.
-    let enrolment = json!({
-        "connections": [{ "role": "site", "connection": "portal" }],
-        "enrolment": { "connection": "portal" },
-    });
     operator.accepts(&target("runs", "box")).await?;
     operator.accepts(&target("built", "loop")).await?;
-    let mut queued = claim_with("queued", "box", &enrolment);
-    queued["spec"]
-        .as_object_mut()
-        .unwrap()
-        .remove("agentRuntimeRef");
+    let queued = enrolment("queued", "box", "portal");
     operator.accepts(&queued).await?;
     scene.bound("runs").await?;
     scene.pending("built", "CrashLoopBackOff").await?;
