@@ -235,26 +235,25 @@ mod tests {
         assert_eq!(record.refused, Vec::<String>::new());
     }
 
+    fn lease(namespace: &str, name: &str) -> Value {
+        json!({
+            "apiGroup": "coordination.k8s.io", "resource": "leases",
+            "namespace": namespace, "name": name,
+        })
+    }
+
     #[rstest]
-    #[case::no_role_allows_it(json!({ "resource": "nodes" }), true)]
-    #[case::a_role_allows_it(json!({ "resource": "namespaces" }), false)]
-    #[case::by_name(
-        json!({ "resource": "secrets", "namespace": "sandgate-system", "name": "sandgate-webhook-certs" }),
-        false
-    )]
-    #[case::by_another_name(
-        json!({ "resource": "secrets", "namespace": "sandgate-system", "name": "other" }),
-        true
-    )]
-    #[case::in_another_namespace(
-        json!({ "resource": "secrets", "namespace": "default", "name": "sandgate-webhook-certs" }),
-        true
-    )]
+    #[case::no_role_allows_it("list", json!({ "resource": "nodes" }), true)]
+    #[case::a_role_allows_it("list", json!({ "resource": "namespaces" }), false)]
+    #[case::by_name("get", lease("sandgate-system", "sandgate-controller"), false)]
+    #[case::by_another_name("get", lease("sandgate-system", "other"), true)]
+    #[case::in_another_namespace("get", lease("default", "sandgate-controller"), true)]
     fn a_refusal_counts_unless_a_role_of_the_chart_would_have_allowed_it(
+        #[case] verb: &str,
         #[case] reference: Value,
         #[case] counts: bool,
     ) {
-        let refused = request("list", &reference, "forbid");
+        let refused = request(verb, &reference, "forbid");
         let record = Record::of([refused].into_iter());
         assert_eq!(!record.refused.is_empty(), counts, "{record:?}");
         assert!(record.used.is_empty());

@@ -218,7 +218,7 @@ async fn as_many_are_admitted_as_places_are_left_by_deletion_or_failure_and_the_
     Ok(())
 }
 
-// Proves: C-008, C-012, C-014, C-015, Q28
+// Proves: C-008, C-012, C-014, C-015
 #[tokio::test]
 async fn a_limit_that_is_raised_lets_in_and_one_that_is_lowered_puts_nobody_out() -> Outcome {
     let scene = limited(
