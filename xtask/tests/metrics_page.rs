@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::registry::Registry;
+use sandgate_controller::admission_queue::Limit;
 use sandgate_controller::kind::Kind;
 use sandgate_controller::metrics::{Outcome, Reconciled, Verb, exposition};
 use sandgate_shared::render::{Installation, admission_policy, webhook_configurations};
@@ -42,6 +43,7 @@ fn controller() -> String {
     metrics.undecodable(Kind::SandboxClaim);
     metrics.watch_failed(Kind::Pod);
     metrics.healed(Kind::Service);
+    metrics.held_back(Limit::Runtime, 0);
     metrics.configuration_sound(Kind::ValidatingWebhookConfiguration, true);
     metrics.foreign_mutators(Kind::MutatingWebhookConfiguration, 0);
     exposition(&Arc::new(registry)).unwrap()

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::DeleteParams;
+use sandgate_e2e::scene::manifests::{content_volume, workspace};
 use sandgate_e2e::{Cluster, Identity, Namespace, Outcome, manifests};
 use sandgate_shared::api::{ClaimPhase, SandboxClaim};
 use serde_json::{Value, json};
@@ -138,6 +139,10 @@ async fn an_example_claim_that_needs_no_mount_and_no_connection_becomes_bound() 
         .partition(|manifest| manifest["kind"] == "SandboxClaim");
     assert!(!claims.is_empty());
     manifests::apply(&namespace.client(), &others).await?;
+    // The class has a workspace, so somebody has to keep its content.
+    let here = namespace.name();
+    namespace.accepts(&content_volume(here, here)).await?;
+    namespace.accepts(&workspace(here, here)).await?;
     for claim in &claims {
         let stored = user.accepts(claim).await?;
         let name = stored.metadata.name.unwrap();

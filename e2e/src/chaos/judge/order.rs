@@ -4,8 +4,9 @@ use super::admission::each_admission;
 use super::seat::{self, STALE, Seat as _};
 use crate::chaos::history::{Change, Kind, Standing, advance};
 
-/// An older claim that is known to wait and that its session would have let in the whole time in which a
-/// controller may have decided.
+/// A claim that took the place of an older one that is known to wait, and that its session would have let
+/// in the whole time in which a controller may have decided. Whose place is kept is not overtaken by one
+/// that is merely written sooner.
 pub fn overtaken(history: &[Change]) -> Vec<(u64, String)> {
     let mut found = Vec::new();
     each_admission(history, |standing, claim| {
@@ -16,14 +17,24 @@ pub fn overtaken(history: &[Change]) -> Vec<(u64, String)> {
                 && it.runtime() == claim.runtime()
                 && it.turn() < claim.turn()
         });
-        for waiter in waiting {
-            if !was_shut(history, claim, waiter) {
-                let (name, waits) = (&claim.place.2, &waiter.place.2);
-                found.push((
-                    claim.version,
-                    format!("{name} before {waits} ({})", waiter.reason()),
-                ));
-            }
+        let waiting: Vec<&Change> = waiting
+            .copied()
+            .filter(|waiter| !was_shut(history, claim, waiter))
+            .collect();
+        let ceilings = seat::ceilings(history, claim, claim.runtime(), "maxConcurrent");
+        let most: Option<Vec<u64>> = ceilings.into_iter().collect();
+        let Some(most) = most.and_then(|all| all.into_iter().max()) else {
+            return;
+        };
+        let holding = seat::holding(standing, claim.runtime(), None);
+        if !waiting.is_empty() && (holding + waiting.len()) as u64 > most {
+            let names: Vec<&str> = waiting.iter().map(|it| it.place.2.as_str()).collect();
+            let name = &claim.place.2;
+            let seen = format!(
+                "{name}, with {holding} of {most} in, before {}",
+                names.join(", ")
+            );
+            found.push((claim.version, seen));
         }
     });
     found

@@ -87,6 +87,7 @@ fn dialled() -> Value {
     (Kind::Claim, "b", claim(2, "Pending")),
 ])]
 #[case::the_younger_first("no claim is admitted before an older one that waits for the same", vec![
+    (Kind::Runtime, "agent", runtime(1)),
     (Kind::Claim, "a", claim(1, "Queued")),
     (Kind::Claim, "b", claim(2, "Pending")),
 ])]
