@@ -212,13 +212,10 @@ async fn the_grace_of_the_admission_policy_reaches_the_controller() -> Outcome {
     Ok(())
 }
 
-// Proves: M-009
-#[tokio::test]
-async fn one_mount_role_is_configured_for_projects_by_default() -> Outcome {
-    let rendered = Rendered::with(&json!({})).await?;
-    let roles = controller(&rendered)?.sandbox_mount_roles;
-    let roles: Vec<_> = roles
-        .iter()
+/// Name, path, whether the directory has to exist, and who may have it, of each role.
+fn described(roles: &MountRoles) -> Vec<(&str, &str, bool, WorkspaceRole)> {
+    let roles = roles.iter();
+    roles
         .map(|role| {
             (
                 role.name.as_str(),
@@ -227,9 +224,19 @@ async fn one_mount_role_is_configured_for_projects_by_default() -> Outcome {
                 role.min_role,
             )
         })
-        .collect();
+        .collect()
+}
+
+// Proves: M-009
+#[tokio::test]
+async fn one_mount_role_is_configured_for_projects_by_default() -> Outcome {
+    let rendered = Rendered::with(&json!({})).await?;
+    let roles = controller(&rendered)?.sandbox_mount_roles;
     let path = "arena/workspaces/{id}/{user}";
-    assert_eq!(roles, [("project", path, true, WorkspaceRole::Editor)]);
+    assert_eq!(
+        described(&roles),
+        [("project", path, true, WorkspaceRole::Editor)]
+    );
     Ok(())
 }
 
@@ -246,18 +253,10 @@ async fn the_mount_roles_of_the_values_reach_the_controller_as_they_are_written(
     // A kubelet makes one sign of two, and a variable of what follows a single one.
     let roles: MountRoles = argument.unwrap().replace("$$", "$").parse()?;
     assert!(argument.unwrap().contains("$$(POD_NAME)"));
-    let read: Vec<_> = roles
-        .iter()
-        .map(|role| {
-            (
-                role.name.as_str(),
-                role.path.as_str(),
-                role.must_exist,
-                role.min_role,
-            )
-        })
-        .collect();
-    assert_eq!(read, [("notes", path, false, WorkspaceRole::Viewer)]);
+    assert_eq!(
+        described(&roles),
+        [("notes", path, false, WorkspaceRole::Viewer)]
+    );
     Ok(())
 }
 

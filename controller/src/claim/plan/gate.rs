@@ -20,8 +20,7 @@ use sandgate_shared::{
 use super::{Finding, Settings};
 use crate::claim::observed::Observed;
 
-pub(super) use admission::admitted;
-pub use admission::{Record, admitted as holds_place, record};
+pub use admission::{Record, holds_place, record};
 pub(super) use class::class_missing;
 pub(super) use class::has_workspace;
 pub(super) use connections::binds;
@@ -103,7 +102,7 @@ fn asks(observed: &Observed, settings: &Settings, verified: bool) -> Gate {
     if let Some(finding) = checks.into_iter().flatten().next() {
         return Gate::Fail(finding);
     }
-    let admitted = admission::admitted(observed);
+    let admitted = admission::holds_place(observed);
     if !admitted && let Some(finding) = queue::holds_back(observed) {
         return Gate::Queue(finding);
     }

@@ -55,7 +55,7 @@ pub(super) fn directory(observed: &Observed) -> Option<Result<SubPath, MountFaul
         return Some(sub_path(claim));
     }
     let has_workspace = observed.class.found().is_some_and(gate::has_workspace);
-    (has_workspace && !gate::admitted(observed)).then(|| sub_path(claim))
+    (has_workspace && !gate::holds_place(observed)).then(|| sub_path(claim))
 }
 
 /// The same, once it is known to be one.

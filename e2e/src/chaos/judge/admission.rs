@@ -27,9 +27,7 @@ pub fn ceilings(history: &[Change]) -> Vec<(u64, String)> {
             ("maxPerSession", Some(claim.session())),
         ] {
             let holding = seat::holding(standing, claim.runtime(), session);
-            let ceilings = seat::ceilings(history, claim, claim.runtime(), field);
-            let most: Option<Vec<u64>> = ceilings.into_iter().collect();
-            let most = most.and_then(|all| all.into_iter().max());
+            let most = seat::loosest(history, claim, field);
             if most.is_some_and(|most| holding as u64 > most) {
                 let name = &claim.place.2;
                 let seen = format!("{name} was admitted as number {holding} of {most:?} ({field})");

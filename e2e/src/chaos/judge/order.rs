@@ -21,9 +21,7 @@ pub fn overtaken(history: &[Change]) -> Vec<(u64, String)> {
             .copied()
             .filter(|waiter| !was_shut(history, claim, waiter))
             .collect();
-        let ceilings = seat::ceilings(history, claim, claim.runtime(), "maxConcurrent");
-        let most: Option<Vec<u64>> = ceilings.into_iter().collect();
-        let Some(most) = most.and_then(|all| all.into_iter().max()) else {
+        let Some(most) = seat::loosest(history, claim, "maxConcurrent") else {
             return;
         };
         let holding = seat::holding(standing, claim.runtime(), None);

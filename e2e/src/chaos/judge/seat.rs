@@ -103,3 +103,10 @@ pub fn ceilings(
         .map(|it| it.object.pointer(&pointer).and_then(Value::as_u64))
         .collect()
 }
+
+/// The loosest of these ceilings; `None` if there was a time without one.
+pub fn loosest(history: &[Change], at: &Change, field: &str) -> Option<u64> {
+    let ceilings = ceilings(history, at, at.runtime(), field);
+    let all: Option<Vec<u64>> = ceilings.into_iter().collect();
+    all.and_then(|all| all.into_iter().max())
+}

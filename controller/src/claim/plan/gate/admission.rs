@@ -25,7 +25,7 @@ pub enum Record {
 
 /// Whether the claim was admitted. An object of its own says so too: earlier versions made objects
 /// before they recorded anything.
-pub fn admitted(observed: &Observed) -> bool {
+pub fn holds_place(observed: &Observed) -> bool {
     record(&observed.claim) == Record::Admitted
         || ObjectKind::OWNED.iter().any(|kind| owns(observed, *kind))
 }
