@@ -121,6 +121,7 @@ pub async fn run(seed: u64, length: u32) -> Outcome<Report> {
             pod: &pod,
             release: "sandgate",
             server: &proxy.server,
+            ..Wanted::default()
         };
         running.push(controllers::start(&cluster, &wanted).await?);
     }

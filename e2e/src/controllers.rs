@@ -14,6 +14,7 @@ use crate::process::Program;
 use crate::service::Service;
 
 /// What a further controller is.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted<'a> {
     /// Names its files.
     pub name: &'a str,
@@ -23,6 +24,8 @@ pub struct Wanted<'a> {
     pub release: &'a str,
     /// Where it reaches the API server.
     pub server: &'a str,
+    /// What else it is told.
+    pub arguments: &'a [String],
 }
 
 /// A controller that runs until it is dropped.
@@ -50,7 +53,7 @@ pub async fn start(cluster: &OwnCluster, wanted: &Wanted<'_>) -> Outcome<Control
     let tls = file("tls");
     folders::make(&tls)?;
     let health = Port::free()?;
-    let arguments = [
+    let mut arguments = vec![
         format!("--release={}", wanted.release),
         format!("--namespace={}", names.namespace),
         format!("--service-account={}", names.service_account),
@@ -60,6 +63,7 @@ pub async fn start(cluster: &OwnCluster, wanted: &Wanted<'_>) -> Outcome<Control
         format!("--kubeconfig={}", config.display()),
         format!("--webhook-url={}", cluster.installation.webhook_url()),
     ];
+    arguments.extend(wanted.arguments.iter().cloned());
     let program = Program::new(&OwnBinaries::find()?.controller, arguments);
     let service = Service::start_new(wanted.name, program, &file("log"), health)?;
     Ok(Controller {

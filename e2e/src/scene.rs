@@ -1,5 +1,6 @@
 //! A namespace with an agent runtime, in which claims live; and what a claim's status says. Does I/O.
 
+mod events;
 pub mod manifests;
 
 use std::ops::Deref;

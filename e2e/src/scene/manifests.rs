@@ -133,6 +133,30 @@ pub fn enrolment(name: &str, class: &str, connection: &str) -> Value {
     claim
 }
 
+/// A Connection to a host, whose credential is [`secret`] of the same name.
+pub fn connection(name: &str, placement: &Value) -> Value {
+    json!({
+        "apiVersion": API,
+        "kind": "Connection",
+        "metadata": { "name": name },
+        "spec": {
+            "hosts": ["github.com"],
+            "credential": { "kind": "secret", "secretRef": { "name": format!("{name}-secret") } },
+            "placement": placement,
+        },
+    })
+}
+
+/// The Secret of a Connection; its value is at key `token`.
+pub fn secret(connection: &str, value: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "name": format!("{connection}-secret") },
+        "stringData": { "token": value },
+    })
+}
+
 /// A Service that selects `app: <name>`.
 pub fn service(name: &str, ports: &Value) -> Value {
     json!({

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Pod, Service};
-use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use sandgate_e2e::{Outcome, Stage};
 use sandgate_shared::api::{ClaimPhase, SandboxClaim};
@@ -126,24 +125,7 @@ async fn a_plain_claim_costs_five_writes_and_two_events_after_its_namespace_is_s
 
 /// The Event about the bind is the last thing that is written of a claim.
 async fn two_events(scene: &Scene, claim: &str) -> Outcome {
-    use futures::TryStreamExt as _;
-    use kube::runtime::{WatchStreamExt as _, watcher};
-    let events = watcher(scene.api::<Event>(), watcher::Config::default()).applied_objects();
-    let mut events = std::pin::pin!(events);
-    let mut seen = BTreeMap::new();
-    let told = async {
-        while let Some(event) = events.try_next().await? {
-            let about = event.regarding.and_then(|it| it.name);
-            if about.as_deref() == Some(claim) {
-                *seen.entry(event.reason.unwrap_or_default()).or_insert(0) += 1;
-            }
-            if seen.contains_key("SandboxReady") {
-                break;
-            }
-        }
-        Outcome::Ok(())
-    };
-    tokio::time::timeout(sandgate_e2e::namespace::DEADLINE, told).await??;
+    let seen = scene.told(claim, "SandboxReady").await?;
     let expected = ["SandboxReady", "SandboxStarting"].map(|it| (it.to_owned(), 1));
     assert_eq!(seen, BTreeMap::from(expected));
     Ok(())

@@ -138,6 +138,7 @@ async fn two_controllers_that_both_work_make_nothing_twice_and_undo_nothing_of_e
         pod: "sandgate-controller-another",
         release,
         server: cluster.control_plane.server(),
+        ..Wanted::default()
     };
     let mut second = controllers::start(&cluster, &wanted).await?;
     second.service.answers("/readyz", DEADLINE).await?;

@@ -71,12 +71,17 @@ impl Proxy {
         let _earlier = self.scissors.was_cut.notified().now_or_never();
     }
 
+    /// Passes everything on from now on.
+    pub fn pass_all_on(&self) {
+        self.scissors.watched.lock().unwrap().cut = Cut::Never;
+    }
+
     /// Resolves once the cut was made.
     pub async fn was_cut(&self) {
         self.scissors.was_cut.notified().await;
     }
 
-    /// Method and path of the writes seen since [`Proxy::watch`].
+    /// The writes seen since [`Proxy::watch`], as `PUT deployments`.
     pub fn writes(&self) -> Vec<String> {
         self.scissors.watched.lock().unwrap().writes.clone()
     }
@@ -93,7 +98,7 @@ impl Fate for Scissors {
         {
             return Fault::None;
         }
-        watched.writes.push(asked.to_string());
+        watched.writes.push(sentence(asked));
         let turn = watched.writes.len();
         match watched.cut {
             Cut::After(cut) if cut == turn => Fault::Unanswered,
@@ -106,4 +111,21 @@ impl Fate for Scissors {
     fn left_unanswered(&self) {
         self.was_cut.notify_one();
     }
+}
+
+/// The verb, and the resource without the name of the object.
+fn sentence(asked: &Asked) -> String {
+    let below = asked.path.split("/namespaces/").last().unwrap_or_default();
+    let parts: Vec<&str> = below.split('/').collect();
+    let resource = match parts[..] {
+        [_, resource, _, subresource] => format!("{resource}/{subresource}"),
+        [_, resource, ..] => resource.to_owned(),
+        _ => below.to_owned(),
+    };
+    let dry_run = if asked.query.contains("dryRun=") {
+        " as a dry run"
+    } else {
+        ""
+    };
+    format!("{} {resource}{dry_run}", asked.method)
 }

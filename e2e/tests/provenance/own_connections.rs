@@ -11,7 +11,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::api::DeleteParams;
 use sandgate_e2e::pair::Pair;
-use sandgate_e2e::scene::manifests::{claim_with, class_with};
+use sandgate_e2e::scene::manifests::{claim_with, class_with, connection};
 use sandgate_e2e::scene::{Scene, condition, phase};
 use sandgate_e2e::{Cluster, Outcome, Stage, Writer};
 use sandgate_shared::api::{ClaimPhase, Connection, SandboxClaim};
@@ -34,19 +34,6 @@ async fn connected(cluster: &Cluster, prefix: &str) -> Outcome<Scene> {
         .await?;
     Pair::ours(cluster).in_force().await?;
     Ok(scene)
-}
-
-fn connection(name: &str, placement: &Value) -> Value {
-    json!({
-        "apiVersion": "omnia.altairalabs.ai/v1alpha1",
-        "kind": "Connection",
-        "metadata": { "name": name },
-        "spec": {
-            "hosts": ["github.com"],
-            "credential": { "kind": "secret", "secretRef": { "name": format!("{name}-secret") } },
-            "placement": placement,
-        },
-    })
 }
 
 /// As `kubectl apply` leaves it: with a copy of itself among its annotations.
