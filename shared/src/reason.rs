@@ -148,6 +148,10 @@ reasons! {
     SESSION_FETCH_UNAVAILABLE = "SessionFetchUnavailable";
     /// What the condition `ConnectionsCurrent` says once every bound Connection is placed again (Q44).
     CONNECTIONS_PLACED = "ConnectionsPlaced";
+    /// What the condition `NetworkPolicyWidened` says while another policy opens the sandbox's pod (O-040).
+    NETWORK_POLICY_WIDENED = "NetworkPolicyWidened";
+    /// What the same condition says once none does.
+    NETWORK_POLICY_NOT_WIDENED = "NetworkPolicyNotWidened";
     /// A bound role is missing from the class's `connections` (K-012).
     CONNECTION_ROLE_UNDECLARED = "ConnectionRoleUndeclared";
     /// A required role has no Connection (K-013).

@@ -8,6 +8,7 @@
 mod binding;
 mod memory;
 mod object;
+mod opening;
 mod pod;
 mod read;
 mod revocation;
@@ -24,6 +25,7 @@ use crate::admission_queue::Admission;
 pub use binding::Binding;
 pub use memory::{AppliedRecord, HeldBack, Memory, PastHeal, PastRefusal};
 pub use object::{LiveObject, ObjectKind};
+pub use opening::{Opening, Widening};
 pub use pod::{
     Disruption, ObservedContainer, ObservedPod, ObservedReplicaSet, Terminated, Unready, Waiting,
 };

@@ -181,6 +181,11 @@ impl Index {
         self.lock().claim_count()
     }
 
+    #[cfg(test)]
+    fn opening_count(&self) -> usize {
+        self.lock().opening_count()
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // No code that can panic runs under the lock, so a poisoned one holds a whole state.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

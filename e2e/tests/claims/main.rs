@@ -35,6 +35,7 @@ mod rbac;
 mod readiness;
 mod refusals;
 mod storage;
+mod widened;
 
 use sandgate_e2e::scene::{self, manifests};
 use sandgate_e2e::{audit, controllers};

@@ -117,17 +117,9 @@ impl Apply {
                 self.watches.index.wrote(intent.kind, &live);
                 Ok(Outcome::Unchanged(stored))
             }
-            DryRun::HoldBack {
-                digest,
-                paths,
-                until,
-            } => {
+            DryRun::HoldBack(held) => {
                 self.watches.index.wrote(intent.kind, &live);
-                Ok(Outcome::HeldBack {
-                    digest,
-                    paths,
-                    until,
-                })
+                Ok(Outcome::HeldBack(held))
             }
             DryRun::Heal(paths) => {
                 let put = self.api.replace(place, &merged).await?;

@@ -64,6 +64,8 @@ pub struct HeldBack {
     pub paths: Vec<String>,
     /// When it will be looked at again.
     pub until: Timestamp,
+    /// It adds a rule to the claim's `NetworkPolicy`.
+    pub opens: bool,
 }
 
 /// A write that the API server refused.
@@ -128,17 +130,8 @@ impl Memory {
                         at: now,
                     }));
                 }
-                Outcome::HeldBack {
-                    digest,
-                    paths,
-                    until,
-                } => {
-                    let held = HeldBack {
-                        digest: digest.clone(),
-                        paths: paths.clone(),
-                        until: *until,
-                    };
-                    self.held.insert(*kind, held);
+                Outcome::HeldBack(held) => {
+                    self.held.insert(*kind, held.clone());
                 }
                 Outcome::Refused(refusal) => {
                     self.remember_refusal(*kind, hash.unwrap_or_default(), refusal, now);

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::jiff::Timestamp;
 
+use super::Widening;
+
 /// What matters of a `ReplicaSet`. Read with [`ObservedReplicaSet::read`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObservedReplicaSet {
@@ -28,6 +30,8 @@ pub struct ObservedPod {
     pub created: Option<Timestamp>,
     /// All its labels: policies may select it by any.
     pub labels: BTreeMap<String, String>,
+    /// The policies that open it and are not its claim's own; found when a claim is looked at.
+    pub opened_by: Vec<Widening>,
     /// Its condition `Ready` is true.
     pub ready: bool,
     /// What it is not ready for although its containers run.

@@ -131,6 +131,7 @@ impl ObservedPod {
             controller: controller_of(pod.metadata.owner_references.as_deref()),
             created: pod.metadata.creation_timestamp.as_ref().map(|at| at.0),
             labels: pod.metadata.labels.clone().unwrap_or_default(),
+            opened_by: Vec::new(),
             ready: condition(pod, "Ready").is_some_and(|ready| ready.status == "True"),
             unready: unready(pod, unready_since),
             finished,

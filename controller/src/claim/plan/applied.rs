@@ -1,9 +1,7 @@
 //! What came of a plan: the answer to each write. Data.
 
-use k8s_openapi::jiff::Timestamp;
-
 use super::{ContentOutcome, FilesOutcome, Refusal};
-use crate::claim::observed::ObjectKind;
+use crate::claim::observed::{HeldBack, ObjectKind};
 
 /// What apply did.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,14 +31,7 @@ pub enum Outcome {
         paths: Vec<String>,
     },
     /// A stranger's edit is left for now, for it came back too often.
-    HeldBack {
-        /// Digest of the object with the edit in it.
-        digest: String,
-        /// What is changed.
-        paths: Vec<String>,
-        /// When it will be looked at again.
-        until: Timestamp,
-    },
+    HeldBack(HeldBack),
     /// The API server refused the write.
     Refused(Refusal),
     /// An object of the name exists and is not ours.
@@ -60,7 +51,7 @@ impl Outcome {
             | Self::Updated(stored)
             | Self::Unchanged(stored)
             | Self::Healed { stored, .. } => Some(stored),
-            Self::HeldBack { .. } | Self::Refused(_) | Self::Conflict => None,
+            Self::HeldBack(_) | Self::Refused(_) | Self::Conflict => None,
         }
     }
 }

@@ -42,6 +42,7 @@ pub(super) fn events(before: &SandboxClaimStatus, after: &SandboxClaimStatus) ->
         (condition::ALLOWED_SERVICES_RESOLVED, "False", "OpenEgress"),
         (condition::OBJECTS_CURRENT, "False", "Write"),
         (condition::CONNECTIONS_CURRENT, "False", "Revoke"),
+        (condition::NETWORK_POLICY_WIDENED, "True", "Isolate"),
     ] {
         let news = find(after, name).filter(|new| new.status == bad);
         let told = find(before, name).filter(|old| old.status == bad);
@@ -56,7 +57,21 @@ pub(super) fn events(before: &SandboxClaimStatus, after: &SandboxClaimStatus) ->
             note: note(&new.message),
         }));
     }
+    drafts.extend(isolated_again(before, after));
     drafts
+}
+
+/// The end of a breach is worth an Event, too: whoever was woken by its beginning waits for it.
+fn isolated_again(before: &SandboxClaimStatus, after: &SandboxClaimStatus) -> Option<EventDraft> {
+    let name = condition::NETWORK_POLICY_WIDENED;
+    let told = find(before, name).is_some_and(|old| old.status == "True");
+    let over = find(after, name).filter(|new| told && new.status == "False")?;
+    Some(EventDraft {
+        warning: false,
+        reason: known(&over.reason)?,
+        action: "Isolate",
+        note: note(&over.message),
+    })
 }
 
 fn action(phase: Option<ClaimPhase>) -> &'static str {

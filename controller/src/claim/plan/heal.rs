@@ -3,11 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::jiff::Timestamp;
 use serde_json::Value;
 
 use super::{Intent, Stored, digest::ours};
-use crate::claim::observed::LiveObject;
+use crate::claim::observed::{HeldBack, LiveObject, ObjectKind};
 
 /// Most paths reported of one object.
 const MAX_PATHS: usize = 16;
@@ -20,14 +19,7 @@ pub enum DryRun {
     /// A stranger changed these paths: make the PUT for real.
     Heal(Vec<String>),
     /// A stranger changed only paths that came back too often: leave them for now.
-    HoldBack {
-        /// Digest of the object with the edit in it.
-        digest: String,
-        /// What is changed.
-        paths: Vec<String>,
-        /// When to look again.
-        until: Timestamp,
-    },
+    HoldBack(HeldBack),
 }
 
 impl Intent {
@@ -47,11 +39,12 @@ impl Intent {
             .collect::<Option<Vec<_>>>()
             .and_then(|all| all.into_iter().min())
         {
-            Some(until) => DryRun::HoldBack {
+            Some(until) => DryRun::HoldBack(HeldBack {
                 digest: stands.digest,
                 paths,
                 until,
-            },
+                opens: self.kind == ObjectKind::NetworkPolicy && opens_more(live, returned),
+            }),
             None => DryRun::Heal(paths),
         }
     }
@@ -67,6 +60,17 @@ impl Stored {
             digest: live.digest,
         })
     }
+}
+
+/// Whether a policy has a rule that is not meant. Without one it is narrower, if anything: the baseline
+/// shuts what it no longer speaks of.
+fn opens_more(live: &Value, intended: &Value) -> bool {
+    ["/spec/ingress", "/spec/egress"].iter().any(|path| {
+        let rules = |policy: &Value| policy.pointer(path).and_then(Value::as_array).cloned();
+        let meant = rules(intended).unwrap_or_default();
+        let mut stands = rules(live).into_iter().flatten();
+        stands.any(|rule| !meant.contains(&rule))
+    })
 }
 
 /// The paths at which two objects differ in what is ours, the shallowest that say it, sorted.

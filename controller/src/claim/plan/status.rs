@@ -7,6 +7,7 @@ mod conditions;
 mod notes;
 mod requeue;
 mod standing;
+mod widened;
 
 use std::time::Duration;
 
@@ -151,6 +152,7 @@ impl Report<'_> {
         self.note_services(&mut conditions, build);
         notes::note_trouble(&mut conditions, trouble.filter(|_| bound_before));
         self.note_strangers(&mut conditions);
+        self.note_widening(&mut conditions);
         if bound_before {
             notes::note_connections(&mut conditions, build);
         }
@@ -208,6 +210,7 @@ impl Report<'_> {
         if phase == ClaimPhase::Failed {
             let stalled = "the claim has failed for good; the condition Ready says why";
             conditions.set(condition::STALLED, true, finding.reason, stalled);
+            widened::note_nothing(&mut conditions);
         }
         next
     }

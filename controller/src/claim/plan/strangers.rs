@@ -20,9 +20,9 @@ pub(crate) fn strangers(plan: &Plan, applied: &Applied, now: Timestamp) -> Optio
             Outcome::Created(_) if stood_before(plan, *kind) => {
                 healed.push(format!("{name} was deleted and is made again{anew}"));
             }
-            Outcome::HeldBack { paths, until, .. } => {
-                let until = whole_second(*until);
-                held.push(format!("{name} {} until {until}", paths.join(", ")));
+            Outcome::HeldBack(edit) => {
+                let until = whole_second(edit.until);
+                held.push(format!("{name} {} until {until}", edit.paths.join(", ")));
             }
             _ => {}
         }

@@ -18,4 +18,5 @@ mod rendering;
 mod reporting;
 mod storage;
 mod translation;
+mod widening;
 mod world;

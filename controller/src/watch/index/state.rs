@@ -9,16 +9,19 @@ use sandgate_shared::names;
 use crate::admission_queue::Limit;
 use crate::claim::observed::{
     AllowedTarget, Guarded, LiveObject, ObjectKind, Observed, ObservedPod, ObservedReplicaSet,
-    ServiceKey,
+    Opening, ServiceKey,
 };
 use crate::claim::plan;
 use crate::watch::Key;
 use crate::watch::table::Table;
 
+use openings::{Opens, opens};
+
 mod claims;
 mod concerned;
 mod content;
 mod intake;
+mod openings;
 
 /// What claims are looked up by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -73,6 +76,8 @@ pub(super) struct State {
     services: Objects,
     policies: Objects,
     baselines: Objects,
+    /// Every policy that opens pods other than those of the claim whose own it is.
+    openings: Table<Opening, Opens>,
     connections: Table<ConnectionSpec, Names>,
     listing_secrets: bool,
     workspaces: Table<WorkspaceSpec, ()>,
@@ -103,6 +108,7 @@ impl Default for State {
             services: Table::new(alone),
             policies: Table::new(alone),
             baselines: Table::new(alone),
+            openings: Table::new(opens),
             connections: Table::new(names_secret),
             listing_secrets: false,
             workspaces: Table::new(alone),
@@ -157,7 +163,10 @@ impl State {
             .collect();
         let uid = OfClaim(claim.metadata.uid.clone().unwrap_or_default());
         let sets = labelled(&self.replica_sets, &uid, &key.namespace);
-        let pods = labelled(&self.pods, &uid, &key.namespace);
+        let mut pods = labelled(&self.pods, &uid, &key.namespace);
+        for pod in &mut pods {
+            pod.opened_by = self.widenings(&sandbox, pod);
+        }
         Some(Observed {
             runtime: runtime.cloned().into(),
             class: class.cloned().into(),

@@ -8,6 +8,7 @@ use super::Index;
 use crate::claim::observed::{Lookup, ObjectKind};
 use crate::watch::{Key, Source, Subject};
 
+mod openings;
 mod places;
 
 fn object(value: Value) -> DynamicObject {

@@ -23,10 +23,10 @@ pub(super) fn requeue(
     let memory = observed.memory.refusal.as_ref();
     let retry = memory.filter(|_| refused_now).map(|past| past.until);
     let held_now = applied.outcomes.iter().filter_map(|(_, outcome)| {
-        let Outcome::HeldBack { until, .. } = outcome else {
+        let Outcome::HeldBack(held) = outcome else {
             return None;
         };
-        Some(*until)
+        Some(held.until)
     });
     let due = [retry, build.paused_until, build.held_until];
     let until = due.into_iter().flatten().chain(held_now).min()?;

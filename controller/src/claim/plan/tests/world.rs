@@ -293,15 +293,7 @@ impl World {
                 stored: self.put(intent.kind, merged),
                 paths,
             },
-            DryRun::HoldBack {
-                digest,
-                paths,
-                until,
-            } => Outcome::HeldBack {
-                digest,
-                paths,
-                until,
-            },
+            DryRun::HoldBack(held) => Outcome::HeldBack(held),
         }
     }
 

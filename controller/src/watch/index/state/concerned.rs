@@ -16,7 +16,7 @@ impl State {
             Source::NetworkPolicies if key.name == names::BASELINE_POLICY => {
                 let needed = self.guarded(&key.namespace);
                 let subject = needed.map(|_| Subject::Baseline(key.namespace.clone()));
-                return subject.into_iter().collect();
+                return subject.into_iter().chain(self.opened_by(key)).collect();
             }
             Source::Claims => BTreeSet::from([key.clone()]),
             Source::Classes => self.of_class(ClassKind::SandboxClass, key),
@@ -38,7 +38,11 @@ impl State {
                 claims.extend(self.named_by(key));
                 claims
             }
-            Source::NetworkPolicies | Source::Deployments => self.named_by(key),
+            Source::NetworkPolicies => {
+                let named = subjects(self.named_by(key)).into_iter();
+                return named.chain(self.opened_by(key)).collect();
+            }
+            Source::Deployments => self.named_by(key),
             Source::Workspaces => self.of_workspace(key),
             Source::ContentClaims => self.that_await_storage(&key.namespace),
             Source::ReplicaSets => {

@@ -44,10 +44,7 @@ impl State {
                 takes(&mut self.namespaces, key, version, going)
             }
             Source::Services => return self.observe_service(key, version, object),
-            Source::NetworkPolicies => match self.policies_like(key) {
-                Some(policies) => takes_object(policies, key, version, &object)?,
-                None => false,
-            },
+            Source::NetworkPolicies => return self.observe_policy(key, version, &object),
             Source::Connections => {
                 let connection: Connection = read(key, object)?;
                 takes(&mut self.connections, key, version, connection.spec)
@@ -95,7 +92,7 @@ impl State {
 
     /// Where a policy of this name is kept, if it is one: the baselines, and what bears the name of a
     /// claim's.
-    fn policies_like(&mut self, key: &Key) -> Option<&mut Objects> {
+    pub(super) fn policies_like(&mut self, key: &Key) -> Option<&mut Objects> {
         if key.name == names::BASELINE_POLICY {
             Some(&mut self.baselines)
         } else {
@@ -140,10 +137,7 @@ impl State {
                 let target = self.targets.remove(key, version).is_some();
                 self.services.remove(key, version).is_some() || target
             }
-            Source::NetworkPolicies => {
-                let policies = self.policies_like(key);
-                policies.is_some_and(|policies| policies.remove(key, version).is_some())
-            }
+            Source::NetworkPolicies => self.remove_policy(key, version),
             Source::Connections => self.connections.remove(key, version).is_some(),
             Source::Secrets => true,
             Source::Workspaces => self.workspaces.remove(key, version).is_some(),
@@ -170,6 +164,7 @@ impl State {
             Source::NetworkPolicies => {
                 self.baselines.begin_listing();
                 self.policies.begin_listing();
+                self.openings.begin_listing();
             }
             Source::Connections => self.connections.begin_listing(),
             Source::Secrets => self.listing_secrets = true,
@@ -197,6 +192,7 @@ impl State {
             Source::NetworkPolicies => {
                 let mut gone = self.baselines.end_listing();
                 gone.extend(self.policies.end_listing());
+                gone.extend(self.openings.end_listing());
                 gone
             }
             Source::Connections => self.connections.end_listing(),
@@ -230,7 +226,7 @@ fn takes<V: PartialEq, G: std::hash::Hash + Eq>(
 }
 
 /// Takes in an object we built; whether it differs from what stood in more than its version.
-fn takes_object(
+pub(super) fn takes_object(
     table: &mut Objects,
     key: &Key,
     version: u64,
