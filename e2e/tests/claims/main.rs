@@ -33,6 +33,7 @@ mod proxy;
 mod queue;
 mod rbac;
 mod readiness;
+mod reasons;
 mod refusals;
 mod storage;
 mod widened;

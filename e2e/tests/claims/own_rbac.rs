@@ -108,7 +108,8 @@ async fn a_right_the_operator_lacks_delays_a_claim_and_leaves_a_bound_one_bound(
             "running",
             "says ObjectsCurrent=True",
             |claim: &SandboxClaim| {
-                condition(claim, "ObjectsCurrent").is_some_and(|it| it.0 == "True")
+                let current = condition(claim, "ObjectsCurrent");
+                current.is_some_and(|it| it.0 == "True" && it.1 == "ObjectsWritten")
             },
         )
         .await?;

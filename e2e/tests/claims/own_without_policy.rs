@@ -2,13 +2,14 @@
 
 use k8s_openapi::api::apps::v1::Deployment;
 use sandgate_e2e::{Cluster, Options, Outcome, Stage};
+use sandgate_shared::reason;
 use serde_json::json;
 
 use crate::audit;
-use crate::manifests::{self, claim_with};
+use crate::manifests::{self, claim_with, enrolment};
 use crate::scene::{Scene, ready};
 
-// Proves: P-024, P-022
+// Proves: P-020, P-021, P-022, P-024
 #[tokio::test]
 async fn without_the_policy_scratch_claims_bind_and_those_that_need_proof_fail() -> Outcome {
     let mut options = Options::default();
@@ -24,18 +25,41 @@ async fn without_the_policy_scratch_claims_bind_and_those_that_need_proof_fail()
 
     let scene = Scene::on(&cluster, "before-1-30").await?;
     scene.claims("scratch", Stage::Ready).await?;
+    let mount = json!({ "mounts": [{ "role": "project", "id": "shop", "path": "projects/shop" }] });
+    let connections = json!({ "connections": [{ "role": "vcs", "connection": "c" }] });
     let target = json!({ "targetPath": "projects/shop" });
-    let claim = claim_with("proof", "scratch", &target);
-    // The webhook alone keeps what is the operator's from anyone else.
-    let refused = scene.user().rejects(&claim).await?;
-    assert_eq!(refused.code, 403);
-    scene.operator().await?.accepts(&claim).await?;
-    let failed = scene.failed("proof", "TargetPathNotGranted").await?;
-    let why = ready(&failed).1;
-    assert!(
-        why.contains("does not serve ValidatingAdmissionPolicy"),
-        "{why}"
-    );
+    let granted = [
+        (
+            claim_with("mounts", "scratch", &mount),
+            reason::MOUNT_NOT_GRANTED,
+        ),
+        (
+            claim_with("binds", "scratch", &connections),
+            reason::CONNECTIONS_NOT_GRANTED,
+        ),
+        (
+            claim_with("proof", "scratch", &target),
+            "TargetPathNotGranted",
+        ),
+        (
+            enrolment("enrols", "scratch", "c"),
+            reason::ENROLMENT_NOT_GRANTED,
+        ),
+    ];
+    let operator = scene.operator().await?;
+    for (claim, reason) in &granted {
+        // The webhook alone keeps what is the operator's from anyone else.
+        let refused = scene.user().rejects(claim).await?;
+        assert_eq!(refused.code, 403);
+        operator.accepts(claim).await?;
+        let name = claim["metadata"]["name"].as_str().unwrap();
+        let failed = scene.failed(name, reason).await?;
+        let why = ready(&failed).1;
+        assert!(
+            why.contains("does not serve ValidatingAdmissionPolicy"),
+            "{why}"
+        );
+    }
     scene.bound("scratch").await?;
     scene
         .user()

@@ -1,5 +1,6 @@
 //! Why a sandbox is not ready, told by the cause itself.
 
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams};
@@ -45,6 +46,54 @@ async fn a_pod_that_does_not_start_keeps_its_claim_pending_with_the_cause(
     assert_eq!(phase(&stuck), Some(ClaimPhase::Pending));
     assert_eq!(addresses(&stuck), Vec::<String>::new());
     assert_eq!(condition(&stuck, "Bound"), None);
+    Ok(())
+}
+
+// Proves: C-018, C-029, O-038
+#[rstest]
+#[case::node_is_silent(
+    json!({ "conditions": [
+        { "type": "Ready", "status": "False", "reason": null },
+        { "type": "ContainersReady", "status": "True" },
+    ] }),
+    "NodeLost",
+    "does not answer"
+)]
+#[case::node_refuses(
+    json!({
+        "phase": "Failed",
+        "reason": "OutOfcpu",
+        "message": "Pod was rejected: Node didn't have enough resource: cpu, requested: 10, used: 9, capacity: 8",
+    }),
+    "PodRefusedByNode",
+    "Node didn't have enough resource: cpu"
+)]
+#[tokio::test]
+async fn what_becomes_of_a_pods_node_keeps_its_claim_pending_with_the_cause(
+    #[case] status: serde_json::Value,
+    #[case] reason: &str,
+    #[case] words: &str,
+) -> Outcome {
+    let scene = Scene::shared("nodes").await?;
+    scene.claims("stuck", Stage::NeverReady).await?;
+    scene.pending("stuck", "SandboxStarting").await?;
+    let running = |deployment: &Deployment| {
+        let status = deployment.status.as_ref();
+        status.is_some_and(|status| status.replicas == Some(1))
+    };
+    scene.becomes("stuck-sandbox", "has a pod", running).await?;
+    let name = pod(&scene).await?.metadata.name.unwrap();
+    let started = |pod: &Pod| {
+        let status = pod.status.as_ref();
+        status.is_some_and(|status| status.phase.as_deref() == Some("Running"))
+    };
+    scene.becomes(&name, "runs", started).await?;
+    // As the node's own controller, or its kubelet, would write it.
+    let patch = Patch::Strategic(json!({ "status": status }));
+    let how = PatchParams::default();
+    scene.api::<Pod>().patch_status(&name, &how, &patch).await?;
+    let stuck = scene.pending("stuck", reason).await?;
+    assert!(ready(&stuck).1.contains(words), "{}", ready(&stuck).1);
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use kube::ResourceExt as _;
 use kube::api::{DeleteParams, ListParams};
 use sandgate_e2e::{Outcome, Stage};
 use sandgate_shared::api::SandboxClaim;
+use sandgate_shared::reason;
 use serde_json::{Value, json};
 
 use crate::scene::{Scene, condition};
@@ -60,6 +61,11 @@ async fn a_policy_that_opens_the_pod_is_named_while_it_stands_with_an_event_a_ch
     scene.bound("opened").await?;
     let events = events_of(&scene, "opened").await;
     assert_eq!(events.len(), 2, "{events:?}");
+    let over = format!("{}: ", reason::NETWORK_POLICY_NOT_WIDENED);
+    assert!(
+        events.iter().any(|event| event.starts_with(&over)),
+        "{events:?}"
+    );
     assert!(
         events.iter().any(|event| event.contains(&said)),
         "{events:?}"

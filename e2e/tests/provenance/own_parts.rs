@@ -5,8 +5,9 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use sandgate_e2e::pair::{Pair, is_verified};
 use sandgate_e2e::scene::manifests::{self, claim_with, enrolment};
-use sandgate_e2e::scene::{Scene, ready};
+use sandgate_e2e::scene::{Scene, condition, ready};
 use sandgate_e2e::{Cluster, Outcome, Stage, service};
+use sandgate_shared::reason;
 use serde_json::json;
 
 use crate::options;
@@ -47,6 +48,8 @@ async fn a_claim_of_the_operator_is_verified_and_what_cannot_be_built_here_owns_
             _ => scene.failed(name, "InvalidMount").await?,
         };
         assert!(is_verified(&told), "{name}");
+        let verified = condition(&told, "ProvenanceVerified").unwrap();
+        assert_eq!(verified.1, reason::WRITTEN_BY_OPERATOR, "{name}");
         let (_, message) = ready(&told);
         let why = ["does not build yet", "without --workspace-content-path"];
         assert!(why.iter().any(|why| message.contains(why)), "{message}");

@@ -203,6 +203,18 @@ const CASES: &[Case] = &[
         &["role \"fetched\"", "stateFile", "waits for one that does"],
     )
     .waits(),
+    Case::fails(
+        "arguments",
+        &[("site", "portal")],
+        reason::INVALID_CLASS,
+        &[
+            "session.args[1]",
+            "role \"site\"",
+            "Connection \"portal\"",
+            "correct it in the class",
+        ],
+    )
+    .of("misargued"),
     // Of several the first of the table is told, whatever the order of the bindings.
     Case::fails(
         "several",
@@ -238,7 +250,7 @@ fn naming(name: &str, secret: &str, placement: &Value) -> Value {
     connection
 }
 
-fn classes() -> [Value; 3] {
+fn classes() -> [Value; 4] {
     let home = json!({ "name": "HOME", "value": "/home/agent" });
     let cache = json!({ "name": "GOCACHE", "value": "$(HOME)/.cache/go-build" });
     let agent = json!({
@@ -257,9 +269,14 @@ fn classes() -> [Value; 3] {
     let demanding = json!({ "connections": [
         { "role": "vcs" }, { "role": "needed", "required": true },
     ] });
+    // What a class may say, and what fails only with the name of a Connection in it.
+    let misargued = json!({ "connections": [
+        { "role": "site", "session": { "args": ["--site", "{{ index .Connection 4096 }}"] } },
+    ] });
     let homeless = json!({ "connections": [{ "role": "vcs" }] });
     [
         class_with("agent", Stage::Ready, &agent),
+        class_with("misargued", Stage::Ready, &misargued),
         class_with("demanding", Stage::Ready, &demanding),
         class_with("homeless", Stage::Ready, &homeless),
     ]

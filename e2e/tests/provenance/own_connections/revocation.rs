@@ -9,10 +9,11 @@ use kube::api::{DeleteParams, ListParams};
 use sandgate_e2e::namespace::DEADLINE;
 use sandgate_e2e::pair::Pair;
 use sandgate_e2e::scene::manifests::{claim_with, class_with};
-use sandgate_e2e::scene::{Scene, addresses, condition};
+use sandgate_e2e::scene::{Scene, addresses, condition, ready};
 use sandgate_e2e::{Cluster, Outcome, Stage, Writer, service};
 use sandgate_shared::api::{Connection, SandboxClaim, SandboxClass};
 use sandgate_shared::names::LABEL_CLAIM;
+use sandgate_shared::reason;
 use serde_json::{Value, json};
 
 use super::{connection, placed, says_current, secret};
@@ -36,6 +37,9 @@ const CASES: &[(&str, Gone, &str)] = &[
     ("keyless", Gone::Key, "ConnectionSecretKeyMissing"),
     ("refused", Gone::Secret, "ConnectionSecretNotFound"),
 ];
+
+/// One whose Deployment can neither be changed nor be made again.
+const UNMADE: &str = "unmade";
 
 /// A sandbox before something of its went.
 struct Before {
@@ -93,13 +97,19 @@ async fn take(scene: &Scene, claim: &str, gone: Gone) -> Outcome {
     Ok(())
 }
 
-/// Refuses every change of what the pods of a Deployment of this name are made from.
-async fn refuses_templates(scene: &Scene, named: &str) -> Outcome {
-    let name = format!("no-templates-{}", scene.name());
+/// Refuses every change of what the pods of a Deployment of this name are made from; and that it is made,
+/// unless `may_be_made`. The name of what refuses.
+async fn refuses_templates(scene: &Scene, named: &str, may_be_made: bool) -> Outcome<String> {
+    let name = format!("no-templates-{}-{named}", scene.name());
+    let operations = if may_be_made {
+        &["UPDATE"][..]
+    } else {
+        &["CREATE", "UPDATE"][..]
+    };
     let api = "admissionregistration.k8s.io/v1";
     let rule = json!({
-        "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"],
-        "resources": ["deployments"], "resourceNames": [named],
+        "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": operations,
+        "resources": ["deployments"],
     });
     let there = json!({ "matchLabels": { "kubernetes.io/metadata.name": scene.name() } });
     let policy = json!({
@@ -109,7 +119,10 @@ async fn refuses_templates(scene: &Scene, named: &str) -> Outcome {
         "spec": {
             "matchConstraints": { "resourceRules": [rule], "namespaceSelector": there },
             "validations": [{
-                "expression": "object.spec.template == oldObject.spec.template",
+                "expression": format!(
+                    "object.metadata.name != '{named}' || oldObject != null && \
+                     object.spec.template == oldObject.spec.template"
+                ),
                 "message": "no changes on a Friday",
             }],
         },
@@ -138,7 +151,7 @@ async fn refuses_templates(scene: &Scene, named: &str) -> Outcome {
         }
     };
     tokio::time::timeout(DEADLINE, refused).await?;
-    Ok(())
+    Ok(name)
 }
 
 /// The sandbox runs on without what went, and nothing is left that had it.
@@ -193,7 +206,7 @@ async fn what_a_connection_gave_is_gone_with_the_old_pod_whatever_becomes_of_the
     // Of one, what comes after will never be ready; of another, the API server refuses to change it.
     let image = json!({ "spec": { "image": Stage::NeverReady.image() } });
     scene.merge::<SandboxClass>("unready", image).await?;
-    refuses_templates(&scene, "refused-sandbox").await?;
+    refuses_templates(&scene, "refused-sandbox", true).await?;
 
     for (claim, gone, _) in CASES {
         take(&scene, claim, *gone).await?;
@@ -220,9 +233,73 @@ async fn what_a_connection_gave_is_gone_with_the_old_pod_whatever_becomes_of_the
 
     // The key comes back, and with it what was placed.
     scene.accepts_update(&secret("keyless")).await?;
-    says_current(&scene, "keyless", "True").await?;
+    let current = says_current(&scene, "keyless", "True").await?;
+    let (_, told, _) = condition(&current, "ConnectionsCurrent").unwrap();
+    assert_eq!(told, reason::CONNECTIONS_PLACED);
     let again = scene.get::<Deployment>("keyless-sandbox").await?;
     assert_eq!(placed(&again), ["GOING", "STAYING"]);
     scene.bound("keyless").await?;
+    Ok(())
+}
+
+// Proves: C-032, C-034, K-031
+#[tokio::test]
+async fn a_credential_goes_though_its_deployment_can_be_neither_changed_nor_made_again() -> Outcome
+{
+    let cluster = Cluster::own(options()).await?;
+    let scene = Scene::on(&cluster, UNMADE).await?;
+    let staying = json!({
+        "env": [{ "name": "STAYING", "key": "token" }],
+        "files": [{ "path": "staying", "key": "git-credentials" }],
+    });
+    scene.accepts(&secret("staying")).await?;
+    scene.accepts(&connection("staying", &staying)).await?;
+    Pair::ours(&cluster).in_force().await?;
+    bind(&scene, &scene.operator().await?, UNMADE).await?;
+    let before = before(&scene, UNMADE).await?;
+    let sandbox = format!("{UNMADE}-sandbox");
+    let refuses = refuses_templates(&scene, &sandbox, false).await?;
+
+    take(&scene, UNMADE, Gone::Secret).await?;
+    for pod in &before.pods {
+        scene.vanishes::<Pod>(pod).await?;
+    }
+    scene.vanishes::<Deployment>(&sandbox).await?;
+    // It was bound once, so it has not failed: it says what it waits for.
+    let waits = scene.pending(UNMADE, reason::SANDBOX_REJECTED).await?;
+    let (_, message) = ready(&waits);
+    assert!(message.contains("no changes on a Friday"), "{message}");
+    assert_eq!(addresses(&waits), Vec::<String>::new());
+    let lost = says_current(&scene, UNMADE, "False").await?;
+    let (_, told, message) = condition(&lost, "ConnectionsCurrent").unwrap();
+    assert_eq!(told, "ConnectionSecretNotFound", "{message}");
+    scene
+        .becomes(
+            &format!("{sandbox}-connections"),
+            "has the one file that stays",
+            |secret: &Secret| secret.data.as_ref().is_some_and(|data| data.len() == 1),
+        )
+        .await?;
+
+    // Allowed again, it comes without what went.
+    for kind in [
+        "ValidatingAdmissionPolicyBinding",
+        "ValidatingAdmissionPolicy",
+    ] {
+        let api = "admissionregistration.k8s.io/v1";
+        let objects = scene
+            .api_of(&json!({ "apiVersion": api, "kind": kind }))
+            .await?;
+        objects.delete(&refuses, &DeleteParams::default()).await?;
+    }
+    scene
+        .merge::<SandboxClass>(
+            UNMADE,
+            json!({ "metadata": { "labels": { "looked": "at" } } }),
+        )
+        .await?;
+    scene.bound(UNMADE).await?;
+    let after = scene.get::<Deployment>(&sandbox).await?;
+    assert_eq!(placed(&after), ["STAYING"]);
     Ok(())
 }
