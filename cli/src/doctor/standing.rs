@@ -12,6 +12,7 @@ use super::same::{differences, sentence};
 
 mod admission;
 mod policy;
+mod rights;
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +51,11 @@ pub fn checks(facts: &Facts) -> Vec<Check> {
             "account",
             "nobody but the operator's pods runs as its ServiceAccount, and no lasting token of it exists",
             account(facts).into(),
+        ),
+        check(
+            "rights",
+            "the operator may do in every namespace what this version needs, and no more",
+            rights::cluster_wide(facts),
         ),
         check(
             "kinds",

@@ -1,4 +1,5 @@
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::rbac::v1::ClusterRole;
 use rstest::rstest;
 use sandgate_shared::render;
 use sandgate_shared::trust::Expected;
@@ -7,9 +8,18 @@ use serde_json::{Value, json};
 use super::*;
 use crate::doctor::holders;
 use crate::doctor::rbac::Rbac;
+use crate::doctor::rbac::tests::rbac;
+use crate::doctor::site::Site;
 
 fn from<T: serde::de::DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
+}
+
+/// The roles and bindings of the chart.
+fn ours(site: &Site) -> Rbac {
+    let objects = render::rbac(&site.names);
+    let of_rbac = objects.iter().filter(|it| it["kind"] != "ServiceAccount");
+    rbac(&of_rbac.cloned().collect::<Vec<_>>())
 }
 
 /// What is read of an installation that stands as its chart put it.
@@ -67,7 +77,7 @@ pub fn sound() -> Facts {
             "status": { "replicas": 2, "readyReplicas": 2 },
         })),
         pods: vec![from(pod)],
-        rbac: Rbac::default(),
+        rbac: ours(&site),
         kinds: kinds.collect(),
         policies: Some(vec![policy]),
         policy_bindings: Some(vec![binding]),
@@ -114,6 +124,51 @@ fn replicas_that_are_not_ready_are_counted(#[case] status: Value, #[case] told: 
     let said = wrong(&facts, "replicas");
     assert!(said[0].starts_with(told), "{said:?}");
     assert!(said[0].contains("kubectl -n sandgate-system"), "{said:?}");
+}
+
+fn cluster_role(facts: &mut Facts) -> &mut ClusterRole {
+    let mut roles = facts.rbac.cluster_roles.iter_mut();
+    let ours = roles.find(|role| role.metadata.name.as_deref() == Some("sandgate"));
+    ours.unwrap()
+}
+
+#[test]
+fn what_the_operator_may_read_and_write_everywhere_is_told() {
+    let checks = checks(&sound());
+    let rights = checks.iter().find(|check| check.id == "rights").unwrap();
+    for told in [
+        "secrets: create, delete, get, list, update, watch; a Connection may name any",
+        "persistentvolumeclaims: create, get, list, watch; the content",
+        "connections.omnia.altairalabs.ai: get, list, watch; what",
+        "sandboxclaims.omnia.altairalabs.ai: ",
+    ] {
+        let mut said = rights.said.iter();
+        assert!(said.any(|line| line.starts_with(told)), "{:?}", rights.said);
+    }
+}
+
+#[test]
+fn a_right_that_the_operator_lacks_or_does_not_need_is_named_with_its_way() {
+    let mut facts = sound();
+    let rules = cluster_role(&mut facts).rules.as_mut().unwrap();
+    for rule in rules.iter_mut() {
+        let of = rule.resources.clone().unwrap_or_default();
+        if of.iter().any(|resource| resource == "secrets") {
+            rule.verbs.retain(|verb| verb != "watch" && verb != "list");
+        }
+    }
+    rules.push(from(json!({
+        "apiGroups": [""], "resources": ["pods/exec"], "verbs": ["create"],
+    })));
+    let said = wrong(&facts, "rights");
+    assert_eq!(
+        said,
+        [
+            "the operator may not list, watch secrets; upgrade the chart",
+            "the operator may create pods/exec, which this version does not need, by \
+             ClusterRoleBinding sandgate → ClusterRole sandgate; take that away",
+        ]
+    );
 }
 
 #[test]

@@ -26,12 +26,9 @@ fn with_holders(mut facts: Facts) -> Facts {
     ]);
     let account = |namespace: &str, name: &str| json!({ "kind": "ServiceAccount", "namespace": namespace, "name": name });
     let default = json!({ "kubernetes.io/bootstrapping": "rbac-defaults" });
-    let ours = json!({
-        "app.kubernetes.io/name": "sandgate", "app.kubernetes.io/instance": "sandgate",
-    });
     let masters = json!({ "kind": "Group", "name": "system:masters" });
     let alice = json!({ "kind": "User", "name": "alice" });
-    facts.rbac = rbac(&[
+    let planted = rbac(&[
         json!({ "kind": "ClusterRole", "metadata": { "name": "all" }, "rules": everything }),
         json!({ "kind": "ClusterRole", "metadata": { "name": "editor" }, "rules": editor }),
         bound("cluster-admin", "all", &masters, &default),
@@ -43,13 +40,10 @@ fn with_holders(mut facts: Facts) -> Facts {
             &account("kube-system", "job-controller"),
             &default,
         ),
-        bound(
-            "sandgate",
-            "editor",
-            &account("sandgate-system", "sandgate-controller"),
-            &ours,
-        ),
     ]);
+    facts.rbac.cluster_roles.extend(planted.cluster_roles);
+    let bindings = &mut facts.rbac.cluster_role_bindings;
+    bindings.extend(planted.cluster_role_bindings);
     facts
 }
 
