@@ -2,7 +2,7 @@
 //! policy of one namespace. Does I/O through its parts; `observed` and `plan` are pure.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::api_server::ApiServer;
 use crate::cause::Chain;
@@ -106,14 +106,19 @@ impl Reconciler {
                 self.places.wake(runtime, &self.gather.trust());
                 Next::Settled
             }
-            Subject::Claim(claim) => match self.reconcile(claim).await {
-                Ok(again) => again.map_or(Next::Settled, Next::After),
-                Err(error) => {
-                    let error = Chain(&error);
-                    tracing::warn!(%claim, %error, "a claim is tried again");
-                    Next::Retry
+            Subject::Claim(claim) => {
+                let taken_up = Instant::now();
+                let reconciled = self.reconcile(claim).await;
+                self.metrics.reconciled_within(taken_up.elapsed());
+                match reconciled {
+                    Ok(again) => again.map_or(Next::Settled, Next::After),
+                    Err(error) => {
+                        let error = Chain(&error);
+                        tracing::warn!(%claim, %error, "a claim is tried again");
+                        Next::Retry
+                    }
                 }
-            },
+            }
         };
         self.metrics.reconciled(match next {
             Next::Retry => Reconciled::Retried,
