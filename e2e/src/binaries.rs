@@ -2,6 +2,7 @@
 //! and kept in the cache. Does I/O: runs `go build`.
 
 mod build;
+mod source;
 
 use std::path::PathBuf;
 
@@ -131,6 +132,35 @@ const GO_WEBHOOK: Recipe = Recipe {
 /// The webhook in Go that ours is measured beside, built as [`Binaries::ensure`] builds.
 pub fn go_webhook() -> Result<PathBuf, BinariesError> {
     GO_WEBHOOK.ensure()
+}
+
+/// An operator of sandboxes that others wrote, to be measured beside ours.
+const AGENT_SANDBOX: Recipe = Recipe {
+    name: "agent-sandbox-controller",
+    module: "bench/agent-sandbox",
+    package: "sigs.k8s.io/agent-sandbox/cmd/agent-sandbox-controller",
+    linker_flags: PLAIN,
+    is_static: false,
+};
+
+/// The operator that ours is measured beside.
+#[derive(Clone, Debug)]
+pub struct AgentSandbox {
+    /// `agent-sandbox-controller`
+    pub controller: PathBuf,
+    /// The folder of its module's `CustomResourceDefinition`s.
+    pub kinds: PathBuf,
+}
+
+impl AgentSandbox {
+    /// As [`Binaries::ensure`].
+    pub fn ensure() -> Result<Self, BinariesError> {
+        let module = AGENT_SANDBOX.source("sigs.k8s.io/agent-sandbox")?;
+        Ok(Self {
+            controller: AGENT_SANDBOX.ensure()?,
+            kinds: module.join("k8s/crds"),
+        })
+    }
 }
 
 /// Of which minor version API server, controller manager and scheduler are; all else is as pinned. The

@@ -13,7 +13,7 @@ use crate::progress::Step;
 use crate::room::Room;
 
 /// The Go modules live next to this crate's sources.
-const HERE: &str = env!("CARGO_MANIFEST_DIR");
+pub(super) const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
 /// A binary to build: the module that pins it, its package and its linker flags.
 pub(crate) struct Recipe {
@@ -187,13 +187,13 @@ fn build(recipe: &Recipe, module: &Path, binary: &Path) -> Result<(), BinariesEr
     Ok(())
 }
 
-fn go_is_installed() -> bool {
+pub(super) fn go_is_installed() -> bool {
     std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join("go").is_file()))
 }
 
 /// Turns what `go build` said into the sentence a person can act on.
-fn explain(name: &'static str, said: &[String]) -> BinariesError {
+pub(super) fn explain(name: &'static str, said: &[String]) -> BinariesError {
     let output = said.join("\n");
     if process::disk_is_full(&output) {
         return BinariesError::DiskFull(name);

@@ -43,7 +43,7 @@ impl ControlPlane {
     }
 
     /// Writes `<part>.kubeconfig` for a process beside the API server, and returns its path.
-    pub(crate) fn kubeconfig_of(
+    pub fn kubeconfig_of(
         &self,
         part: &str,
         user: &str,

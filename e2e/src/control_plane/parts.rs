@@ -8,6 +8,9 @@ use crate::process::{Process, ProcessError, Program};
 /// What the API server is called; its log, too.
 pub(super) const API_SERVER: &str = "kube-apiserver";
 
+/// MiB, more than any run writes.
+const AUDIT_LOG: u32 = 1 << 20;
+
 impl ControlPlane {
     pub(super) fn launch(
         &mut self,
@@ -35,6 +38,8 @@ impl ControlPlane {
                 format!("--initial-cluster=default={peer_url}"),
                 // Nothing here must survive a power cut.
                 "--unsafe-no-fsync".to_owned(),
+                // What thousands of claims leave behind between two compactions is more than the default.
+                "--quota-backend-bytes=8589934592".to_owned(),
                 "--log-level=warn".to_owned(),
             ],
         );
@@ -71,6 +76,8 @@ impl ControlPlane {
             format!("--audit-policy-file={}", self.path("audit-policy.yaml")),
             format!("--audit-log-path={}", self.path("audit.log")),
             "--audit-log-format=json".to_owned(),
+            // Whoever reads the log follows one file: it is never put aside for a new one.
+            format!("--audit-log-maxsize={AUDIT_LOG}"),
             // Told to end, it waits a minute for watches that nobody ends unless they may take some time.
             "--shutdown-watch-termination-grace-period=2s".to_owned(),
         ];
