@@ -5,8 +5,8 @@
 //! control plane of its own with a fake node; and all of it, as it is shipped, on a real node.
 
 mod audit;
-mod claims;
 mod connection;
+mod controller;
 mod figure;
 mod latency;
 mod load;
@@ -23,6 +23,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, ValueEnum};
+use sandgate_e2e::binaries::AgentSandbox;
 use sandgate_e2e::own_binaries::OwnBinaries;
 use sandgate_e2e::progress::Step;
 use sandgate_e2e::{Failure, real_node};
@@ -37,6 +38,15 @@ pub struct Flags {
     /// Measure this alone, instead of everything.
     #[arg(value_enum)]
     only: Option<Only>,
+    /// How many claims stand in the end where the controller is measured. Ten thousand take about half an
+    /// hour.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = CLAIMS,
+        value_parser = clap::value_parser!(u32).range(100..=50_000)
+    )]
+    claims: u32,
     /// One JSON object a line for each figure.
     #[arg(long)]
     json: bool,
@@ -48,11 +58,16 @@ pub struct Flags {
 /// In the folder cargo builds into.
 const PICTURE: &str = "target/bench/bound-timeline.svg";
 
+/// The budget of the controller's memory is that of so many.
+const CLAIMS: u32 = 10_000;
+
 /// What can be measured alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Only {
     /// What a review costs the webhook, in time, CPU and memory.
     Webhook,
+    /// What claims cost the controller and the API server, beside sandboxes made by hand and by agent-sandbox.
+    Controller,
     /// From a claim to a sandbox that can be dialled, on a real node.
     Node,
     /// What admission adds to a write, beside a webhook in Go.
@@ -64,6 +79,7 @@ impl Flags {
     pub fn everything() -> Self {
         Self {
             only: None,
+            claims: CLAIMS,
             json: false,
             svg: PathBuf::from(PICTURE),
         }
@@ -87,7 +103,10 @@ pub fn run(flags: &Flags) -> anyhow::Result<()> {
         Err(why) if flags.only.is_none() => Some(Err(why)),
         Err(why) => bail!("bench node measures on a real node: {why}"),
     };
-    let own = (asked(Only::Webhook) || asked(Only::Writes))
+    let peer = asked(Only::Controller)
+        .then(AgentSandbox::ensure)
+        .transpose()?;
+    let own = (flags.only != Some(Only::Node))
         .then(|| runtime.block_on(build()))
         .transpose()?;
     // Only now: building is what makes a machine busy.
@@ -101,10 +120,11 @@ pub fn run(flags: &Flags) -> anyhow::Result<()> {
             table.extend(webhook::measure(&own)?)?;
             step.done();
         }
-        if flags.only.is_none() {
-            let step = Step::begin("measuring the controller");
-            table.extend(runtime.block_on(claims::measure(&own))?)?;
-            step.done();
+        if let Some(peer) = peer {
+            let scale = controller::Scale::of(flags.claims);
+            runtime.block_on(Box::pin(controller::measure(
+                &own, &peer, scale, &mut table,
+            )))?;
         }
         if asked(Only::Writes) {
             let step = Step::begin("measuring what admission adds to a write");

@@ -20,9 +20,12 @@ pub struct Figure {
     name: String,
     value: Amount,
     unit: &'static str,
-    /// The most the value may be; there for comparison only if absent.
+    /// What the value may be at most, or must be at least; there for comparison only if absent.
     budget: Option<f64>,
     met: Option<bool>,
+    /// Whether more is better.
+    #[serde(skip)]
+    at_least: bool,
     /// Whether it comes out the same wherever it is measured, so that a miss is a fault.
     #[serde(skip)]
     repeatable: bool,
@@ -37,6 +40,7 @@ impl Figure {
             unit,
             budget: None,
             met: None,
+            at_least: false,
             repeatable: false,
         }
     }
@@ -44,9 +48,18 @@ impl Figure {
     /// A number that depends on the machine and must not exceed `budget`.
     pub fn within(name: impl Into<String>, value: f64, unit: &'static str, budget: f64) -> Self {
         Self {
-            budget: Some(budget),
+            budget: Some(rounded(budget)),
             met: Some(value <= budget),
             ..Self::shown(name, value, unit)
+        }
+    }
+
+    /// A number that depends on the machine and must be at least `budget`.
+    pub fn at_least(name: impl Into<String>, value: f64, unit: &'static str, budget: f64) -> Self {
+        Self {
+            at_least: true,
+            met: Some(value >= budget),
+            ..Self::within(name, value, unit, budget)
         }
     }
 
@@ -72,9 +85,14 @@ impl Figure {
             Amount::Text(text) => return format!("{name}: {text}"),
             Amount::Number(value) => format!("{value} {}", self.unit),
         };
+        let (sign, missed) = if self.at_least {
+            ("≥", "below")
+        } else {
+            ("≤", "over")
+        };
         let judged = match (self.budget, self.met) {
-            (Some(budget), Some(true)) => format!("≤ {budget}  ✓"),
-            (Some(budget), _) => format!("≤ {budget}  ✗ over budget"),
+            (Some(budget), Some(true)) => format!("{sign} {budget}  ✓"),
+            (Some(budget), _) => format!("{sign} {budget}  ✗ {missed} budget"),
             (None, _) => String::new(),
         };
         format!("  {name:<48} {value:>16}   {judged}")
@@ -173,5 +191,13 @@ mod tests {
         assert!(missed.contains("over budget"), "{missed}");
         let met = Figure::within("latency", 150.0, "µs", 150.0).for_people();
         assert!(met.ends_with('✓'), "{met}");
+    }
+
+    #[test]
+    fn of_what_should_be_much_too_little_misses_the_budget() {
+        let missed = Figure::at_least("rate", 0.79, "of the bare rate", 0.8).for_people();
+        assert!(missed.contains("≥ 0.8  ✗ below budget"), "{missed}");
+        let met = Figure::at_least("rate", 0.8, "of the bare rate", 0.8).for_people();
+        assert!(met.ends_with("≥ 0.8  ✓"), "{met}");
     }
 }

@@ -20,6 +20,12 @@ impl Latencies {
         self.0.len()
     }
 
+    /// Those of both.
+    #[must_use]
+    pub fn and(self, more: Self) -> Self {
+        self.0.into_iter().chain(more.0).collect()
+    }
+
     /// The shortest duration that at least `percent` of 100 do not exceed; nothing if there are none.
     pub fn percentile(&self, percent: usize) -> Option<Duration> {
         let rank = (self.0.len() * percent).div_ceil(100);
@@ -44,6 +50,14 @@ mod tests {
         assert_eq!(all.percentile(99), Some(Duration::from_millis(198)));
         assert_eq!(all.percentile(100), Some(Duration::from_millis(200)));
         assert_eq!(all.len(), 200);
+    }
+
+    #[test]
+    fn what_was_measured_in_two_rounds_is_told_as_one() {
+        let of = |millis: [u64; 2]| Latencies::from_iter(millis.map(Duration::from_millis));
+        let all = of([1, 9]).and(of([3, 5]));
+        assert_eq!(all.percentile(50), Some(Duration::from_millis(3)));
+        assert_eq!(all.len(), 4);
     }
 
     #[test]

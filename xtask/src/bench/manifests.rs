@@ -65,3 +65,65 @@ pub fn claim(name: &str) -> Value {
     });
     object("SandboxClaim", name, &spec)
 }
+
+/// Label of the pods that no claim of ours asks for; its value is what they are called.
+pub const APP: &str = "app";
+
+/// What a user without an operator would write for a sandbox: a policy that lets nobody in or out, a Service
+/// and a Deployment.
+pub fn triple(name: &str) -> [Value; 3] {
+    let pods = json!({ "matchLabels": { APP: name } });
+    let object = |group: &str, kind: &str, spec: Value| {
+        json!({
+            "apiVersion": format!("{group}v1"),
+            "kind": kind,
+            "metadata": { "name": name },
+            "spec": spec,
+        })
+    };
+    [
+        object(
+            "networking.k8s.io/",
+            "NetworkPolicy",
+            json!({ "podSelector": pods, "policyTypes": ["Ingress", "Egress"] }),
+        ),
+        object(
+            "",
+            "Service",
+            json!({ "selector": { APP: name }, "ports": [{ "name": "mcp", "port": 8080 }] }),
+        ),
+        object(
+            "apps/",
+            "Deployment",
+            json!({ "selector": pods, "template": pod(name) }),
+        ),
+    ]
+}
+
+/// A sandbox of the operator that ours is measured beside, with a Service.
+pub fn sandbox(name: &str) -> Value {
+    json!({
+        "apiVersion": "agents.x-k8s.io/v1beta1",
+        "kind": "Sandbox",
+        "metadata": { "name": name },
+        "spec": { "service": true, "podTemplate": pod(name) },
+    })
+}
+
+/// The pod of either.
+fn pod(name: &str) -> Value {
+    let class = spec("registry.example/python-tools:3.13");
+    let of_class = |field: &str| class.get(field).cloned().unwrap_or_default();
+    json!({
+        "metadata": { "labels": { APP: name } },
+        "spec": {
+            "automountServiceAccountToken": false,
+            "containers": [{
+                "name": "sandbox",
+                "image": of_class("image"),
+                "ports": [{ "name": "mcp", "containerPort": 8080 }],
+                "resources": of_class("resources"),
+            }],
+        },
+    })
+}

@@ -141,3 +141,24 @@ fn a_half_written_line_is_read_when_it_is_whole() {
     assert_eq!(log.writes().unwrap().len(), 1);
     std::fs::remove_file(&path).unwrap();
 }
+
+#[test]
+fn a_token_is_asked_for_and_a_status_is_a_part_of_its_object() {
+    let token = event("create", "serviceaccounts", "probe");
+    let token = with(token, "/objectRef/subresource", json!("token"));
+    assert_eq!(effects(&[token]), []);
+
+    let status = |asked, answered| {
+        let patch = with(
+            event("patch", "sandboxclaims", "a"),
+            "/objectRef/subresource",
+            json!("status"),
+        );
+        versions(patch, asked, answered)
+    };
+    let whole = versions(event("update", "sandboxclaims", "a"), Some("7"), "8");
+    assert_eq!(
+        effects(&[whole, status(None, "8"), status(None, "9")]),
+        [Effect::Moved, Effect::Unchanged, Effect::Moved]
+    );
+}

@@ -1,60 +1,45 @@
-//! What the controller counts of its own work, and when it has none left. Reads its metrics.
+//! What a controller counts of its own work, and when it has none left. Reads its metrics.
 
-use std::time::{Duration, Instant};
+use anyhow::Context;
+use sandgate_e2e::service::{self, Service};
 
-use anyhow::{Context, bail};
-use sandgate_e2e::installation::Controller;
-use sandgate_e2e::service;
+use super::histogram::Histogram;
+use super::still::until_still;
 
-use super::{LOOK_EVERY, PATIENCE};
-
-/// As long as the controller asks nothing of the API server but its Lease, it has nothing to do.
-const QUIET: Duration = Duration::from_secs(3);
-
-/// Waits until the controller has asked nothing of the API server for [`QUIET`], its Lease apart.
-pub async fn quiet(controller: &Controller) -> anyhow::Result<()> {
-    let deadline = Instant::now() + PATIENCE;
-    let mut last = counters(controller).await?;
-    let mut since = Instant::now();
-    let mut turn = tokio::time::interval(LOOK_EVERY);
-    while since.elapsed() < QUIET {
-        turn.tick().await;
-        let now = counters(controller).await?;
-        if now != last {
-            last = now;
-            since = Instant::now();
-        }
-        if Instant::now() >= deadline {
-            bail!(
-                "the controller still asks things of the API server after {} s without a change",
-                PATIENCE.as_secs()
-            );
-        }
-    }
-    Ok(())
-}
-
-/// What the controller counts of its own work.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// What a controller counts of its own work.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters {
     /// Claims looked at.
     pub reconciles: f64,
     /// Requests to the API server, those about the Lease apart.
     pub requests: f64,
+    /// Whether it leads.
+    pub leads: bool,
+    /// How long it looked at claims.
+    pub durations: Histogram,
 }
 
-/// Reads them.
-pub async fn counters(controller: &Controller) -> anyhow::Result<Counters> {
-    let address = controller.service.health_address();
-    let (_, text) = service::get(&address, "/metrics")
-        .await
-        .context("failed to read the controller's metrics")?;
-    Ok(Counters::read(&text))
-}
+const DURATIONS: &str = "sandgate_controller_reconcile_duration_seconds_bucket";
 
 impl Counters {
+    /// Reads those of a process that runs.
+    pub async fn of(controller: &Service) -> anyhow::Result<Self> {
+        Self::at(&controller.health_address()).await
+    }
+
+    /// The same of the process that listens here.
+    pub async fn at(address: &str) -> anyhow::Result<Self> {
+        let (_, text) = service::get(address, "/metrics")
+            .await
+            .context("failed to read the controller's metrics")?;
+        Ok(Self::read(&text))
+    }
+
     fn read(text: &str) -> Self {
-        let mut counters = Self::default();
+        let mut counters = Self {
+            durations: Histogram::read(text, DURATIONS),
+            ..Self::default()
+        };
         for line in text.lines() {
             let Some((series, value)) = line.rsplit_once(' ') else {
                 continue;
@@ -66,10 +51,27 @@ impl Counters {
                 && !series.contains("\"Lease\"")
             {
                 counters.requests += value;
+            } else if series == "sandgate_controller_leader" {
+                counters.leads = value > 0.0;
             }
         }
         counters
     }
+}
+
+/// Waits until the controller leads, and asks nothing of the API server any more, its Lease apart.
+pub async fn quiet(controller: &Service) -> anyhow::Result<()> {
+    let mut last = Counters::default();
+    until_still(
+        "the controller does not lead, or asks things of the API server",
+        async || {
+            let now = Counters::of(controller).await?;
+            let changed = now != last || !now.leads;
+            last = now;
+            Ok(changed)
+        },
+    )
+    .await
 }
 
 #[cfg(test)]
@@ -83,13 +85,16 @@ mod tests {
             sandgate_controller_reconciles_total{outcome=\"retried\"} 2\n\
             sandgate_controller_api_requests_total{verb=\"get\",kind=\"Lease\",outcome=\"done\"} 90\n\
             sandgate_controller_api_requests_total{verb=\"create\",kind=\"Service\",outcome=\"done\"} 3\n\
+            sandgate_controller_leader 1\n\
             # EOF\n";
         let counters = Counters::read(text);
         assert_eq!(
             counters,
             Counters {
                 reconciles: 9.0,
-                requests: 3.0
+                requests: 3.0,
+                leads: true,
+                durations: Histogram::default(),
             }
         );
     }
