@@ -28,6 +28,8 @@ pub const UPGRADED_WITHIN: Duration = Duration::from_mins(2);
 pub struct Options {
     /// Of the node.
     pub node: real_node::Options,
+    /// What is there before the chart is installed, such as volumes that its pods mount.
+    pub prepared: Vec<Value>,
     /// Values of the chart that are set beside those every test needs.
     pub values: Value,
 }
@@ -73,6 +75,7 @@ impl NodeCluster {
         };
         let cluster = Cluster::reach(access).await?;
         manifests::apply(&cluster.client(), &installation::editors()).await?;
+        manifests::apply(&cluster.client(), &options.prepared).await?;
         let names = Names::default();
         let values = values(&options.values);
         let notes = helm.install(

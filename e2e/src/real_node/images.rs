@@ -22,6 +22,9 @@ pub(super) const ENFORCER: &str = "sandgate.local/kube-network-policies:1";
 /// Everyday programs, to be run by nobody in particular.
 pub const EVERYDAY: &str = "sandgate.local/busybox:1";
 
+/// The same, run by another user, of another group: one whom nothing of Sandgate's belongs to.
+pub const STRANGER: &str = "sandgate.local/busybox-of-a-stranger:1";
+
 /// The program they all are.
 pub(super) const BUSYBOX: &str = "busybox";
 
@@ -40,7 +43,7 @@ pub enum ImagesError {
 }
 
 /// The archives of all of them. Blocks: seconds the first time.
-pub(super) fn archives(binaries: &NodeBinaries, probe: &Path) -> Result<[PathBuf; 4], ImagesError> {
+pub(super) fn archives(binaries: &NodeBinaries, probe: &Path) -> Result<[PathBuf; 5], ImagesError> {
     let cache = folders::cache()?.join("images");
     folders::make(&cache)?;
     Ok([
@@ -53,7 +56,8 @@ pub(super) fn archives(binaries: &NodeBinaries, probe: &Path) -> Result<[PathBuf
             &cache,
             &program(ENFORCER, &binaries.enforcer, &["/kube-network-policies"]),
         )?,
-        archive(&cache, &everyday())?,
+        archive(&cache, &everyday(EVERYDAY, "65532:65532"))?,
+        archive(&cache, &everyday(STRANGER, "1234:1234"))?,
     ])
 }
 
@@ -68,13 +72,13 @@ fn program(name: &str, program: &Path, entrypoint: &[&str]) -> Image {
     }
 }
 
-fn everyday() -> Image {
+fn everyday(name: &str, user: &str) -> Image {
     let at = format!("/bin/{BUSYBOX}");
     let links = PROGRAMS.map(|name| (at.clone(), format!("/bin/{name}")));
     let program = tools::find(BUSYBOX).unwrap_or_else(|| BUSYBOX.into());
     Image {
-        name: EVERYDAY.to_owned(),
-        user: Some("65532:65532".to_owned()),
+        name: name.to_owned(),
+        user: Some(user.to_owned()),
         files: vec![(program, at)],
         links: links.to_vec(),
         ..Image::default()

@@ -20,5 +20,6 @@ mod own_life;
 mod own_network_values;
 mod own_two_nodes;
 mod own_upgrade;
+mod own_workspace;
 mod replicas;
 mod workload;
