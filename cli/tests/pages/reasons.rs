@@ -1,13 +1,5 @@
 //! `docs/using.md` tells of every reason that a claim can have, and of no other.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a failing test stops where it stands"
-)]
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

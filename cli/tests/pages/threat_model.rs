@@ -1,13 +1,5 @@
 //! `docs/threat-model.md` claims nothing that no test shows, and leaves out no right that the doctor knows.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a failing test stops where it stands"
-)]
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
