@@ -1,19 +1,26 @@
 //! An API server in memory, for tests: objects by path, resourceVersions, conflicts, preconditions,
-//! dry runs; and faults at a chosen request. It filters no list, defaults nothing and validates nothing: what a real
-//! one does is shown by the end-to-end tests.
+//! dry runs; faults at a chosen request, or at a gate where each request waits; and the history of all
+//! objects. It filters no list, defaults nothing and validates nothing: what a real one does is shown by the
+//! end-to-end tests.
 
-use std::collections::BTreeMap;
+pub(crate) mod gate;
+pub(crate) mod history;
+mod state;
+
 use std::sync::{Arc, Mutex};
 
-use http::{Method, Request, Response};
+use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use prometheus_client::registry::Registry;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::ApiServer;
 use crate::kind::Kind;
 use crate::metrics::Metrics;
+use gate::Gate;
+use history::Happened;
+use state::{State, status};
 
 /// What goes wrong at a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,20 +29,12 @@ pub(crate) enum Fault {
     Before,
     /// It is refused for what it is.
     Refused,
+    /// It is refused because the object changed, whether it did or not.
+    Conflict,
     /// It is carried out, and the answer is lost.
     After,
     /// It is never answered.
     Hang,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    objects: BTreeMap<String, Value>,
-    version: u64,
-    requests: usize,
-    fault: Option<(usize, Fault)>,
-    cut: bool,
-    log: Vec<String>,
 }
 
 /// The server. Clones share their state.
@@ -45,8 +44,19 @@ pub(crate) struct Fake(Arc<Mutex<State>>);
 impl Fake {
     /// A connection to it.
     pub(crate) fn connect(&self) -> (ApiServer, Metrics) {
+        self.connected(None)
+    }
+
+    /// The same, whose requests wait at a gate.
+    pub(crate) fn connect_through(&self, gate: &Gate) -> (ApiServer, Metrics) {
+        self.connected(Some(gate.clone()))
+    }
+
+    fn connected(&self, gate: Option<Gate>) -> (ApiServer, Metrics) {
         let fake = self.clone();
-        let service = tower::service_fn(move |request: Request<Body>| fake.clone().answer(request));
+        let service = tower::service_fn(move |request: Request<Body>| {
+            fake.clone().answer(request, gate.clone())
+        });
         let metrics = Metrics::register(&mut Registry::default());
         (
             ApiServer::new(kube::Client::new(service, "default"), metrics.clone()),
@@ -57,19 +67,38 @@ impl Fake {
     /// Puts an object in place, as somebody else would.
     pub(crate) fn put(&self, kind: Kind, mut object: Value) {
         let path = path(kind, &object);
-        self.0.lock().unwrap().store(&path, &mut object);
+        self.0.lock().unwrap().store(&path, &mut object, None);
     }
 
     /// Takes an object away.
     pub(crate) fn take(&self, kind: Kind, namespace: &str, name: &str) {
         let place = json!({"metadata": {"namespace": namespace, "name": name}});
-        self.0.lock().unwrap().objects.remove(&path(kind, &place));
+        self.0.lock().unwrap().remove(&path(kind, &place), None);
+    }
+
+    /// Makes an object, as somebody else would: unless one of its name is there, with a UID of its own.
+    pub(crate) fn make(&self, kind: Kind, object: Value) -> bool {
+        let path = path(kind, &object);
+        let collection = path.rsplit_once('/').unwrap().0;
+        let mut state = self.0.lock().unwrap();
+        state.create(collection, false, object, None).0 == 201
+    }
+
+    /// What happened since, which is numbered from there on.
+    pub(crate) fn since(&self, number: usize) -> Vec<Happened> {
+        let state = self.0.lock().unwrap();
+        state.history.get(number..).unwrap_or_default().to_vec()
+    }
+
+    /// How much has happened.
+    pub(crate) fn happened(&self) -> usize {
+        self.0.lock().unwrap().history.len()
     }
 
     /// The same, of a kind that has no namespaces.
     pub(crate) fn take_cluster(&self, kind: Kind, name: &str) {
         let place = json!({"metadata": {"name": name}});
-        self.0.lock().unwrap().objects.remove(&path(kind, &place));
+        self.0.lock().unwrap().remove(&path(kind, &place), None);
     }
 
     /// The object of a kind, if it stands.
@@ -115,12 +144,21 @@ impl Fake {
         std::mem::take(&mut self.0.lock().unwrap().log)
     }
 
-    async fn answer(self, request: Request<Body>) -> Result<Response<Body>, std::io::Error> {
+    async fn answer(
+        self,
+        request: Request<Body>,
+        gate: Option<Gate>,
+    ) -> Result<Response<Body>, std::io::Error> {
         let (head, body) = request.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
         let path = head.uri.path().to_owned();
         let dry_run = head.uri.query().unwrap_or_default().contains("dryRun");
+        let mut at_the_gate = None;
+        if let Some(gate) = &gate {
+            at_the_gate = gate.pass(&format!("{} {path}", head.method)).await;
+        }
+        let by = gate.map(|gate| gate.who);
         let (fault, (code, answer)) = {
             let mut state = self.0.lock().unwrap();
             state.requests += 1;
@@ -128,15 +166,16 @@ impl Fake {
             let fault = if state.cut {
                 Some(Fault::Hang)
             } else {
-                chosen.map(|(_, what)| what)
+                at_the_gate.or(chosen.map(|(_, what)| what))
             };
             let suffix = if dry_run { "?dryRun" } else { "" };
             state.log.push(format!("{} {path}{suffix}", head.method));
             let answer = match fault {
                 Some(Fault::Before) => status(503, "ServiceUnavailable", "down", ""),
                 Some(Fault::Refused) => status(422, "Invalid", "refused", ""),
+                Some(Fault::Conflict) => status(409, "Conflict", "it changed", ""),
                 Some(Fault::Hang) => (0, Value::Null),
-                _ => state.carry_out(&head.method, &path, dry_run, body),
+                _ => state.carry_out(&head.method, &path, (dry_run, by), body),
             };
             (fault, answer)
         };
@@ -150,97 +189,8 @@ impl Fake {
     }
 }
 
-impl State {
-    fn carry_out(
-        &mut self,
-        method: &Method,
-        path: &str,
-        dry_run: bool,
-        mut body: Value,
-    ) -> (u16, Value) {
-        let main = path.trim_end_matches("/status");
-        let name = main.rsplit('/').next().unwrap_or_default().to_owned();
-        if method == Method::POST {
-            let name = body["metadata"]["name"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned();
-            let path = format!("{path}/{name}");
-            if self.objects.contains_key(&path) {
-                return status(409, "AlreadyExists", "it exists", &name);
-            }
-            self.version += 1;
-            body["metadata"]["uid"] = json!(format!("uid-{}", self.version));
-            self.store(&path, &mut body);
-            return (201, body);
-        }
-        if method == Method::GET && is_collection(path) {
-            let all = self.objects.iter();
-            let found = all.filter(|(object, _)| is_in(object, path));
-            let items: Vec<&Value> = found.map(|(_, object)| object).collect();
-            let version = self.version.to_string();
-            return (
-                200,
-                json!({"metadata": {"resourceVersion": version}, "items": items}),
-            );
-        }
-        let Some(standing) = self.objects.get(main).cloned() else {
-            return status(404, "NotFound", "no such object", &name);
-        };
-        let precondition = match *method {
-            Method::DELETE => body.get("preconditions").cloned().unwrap_or_default(),
-            _ => body.get("metadata").cloned().unwrap_or_default(),
-        };
-        for field in ["uid", "resourceVersion"] {
-            let wanted = precondition.get(field).filter(|wanted| !wanted.is_null());
-            if wanted.is_some_and(|wanted| *wanted != standing["metadata"][field]) {
-                return status(409, "Conflict", "it changed", &name);
-            }
-        }
-        match *method {
-            Method::GET => (200, standing),
-            Method::DELETE => {
-                self.objects.remove(main);
-                (200, standing)
-            }
-            Method::PUT | Method::PATCH => {
-                let mut next = body;
-                if method == Method::PATCH {
-                    let changes = std::mem::replace(&mut next, standing.clone());
-                    merge(&mut next, &changes);
-                }
-                if next != standing && !dry_run {
-                    self.store(main, &mut next);
-                }
-                (200, next)
-            }
-            _ => status(405, "MethodNotAllowed", "no such verb", &name),
-        }
-    }
-
-    fn store(&mut self, path: &str, object: &mut Value) {
-        self.version += 1;
-        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
-        self.objects.insert(path.to_owned(), object.clone());
-    }
-}
-
-/// Whether a path names all objects of a kind, in a namespace or everywhere: `/api` has no group.
-fn is_collection(path: &str) -> bool {
-    let parts = path.split('/').count();
-    let groupless = usize::from(path.starts_with("/api/"));
-    [5, 7].contains(&(parts + groupless))
-}
-
-/// Whether an object is one of a collection, which is of a namespace or of all.
-fn is_in(object: &str, collection: &str) -> bool {
-    let (root, plural) = collection.rsplit_once('/').unwrap_or_default();
-    let everywhere = || object.starts_with(&format!("{root}/namespaces/"));
-    let of_kind = || object.contains(&format!("/{plural}/"));
-    object.starts_with(&format!("{collection}/")) || (everywhere() && of_kind())
-}
-
-fn path(kind: Kind, object: &Value) -> String {
+/// Where an object of a kind stands.
+pub(crate) fn path(kind: Kind, object: &Value) -> String {
     let resource = kind.resource();
     let root = if resource.group.is_empty() {
         "/api"
@@ -256,28 +206,4 @@ fn path(kind: Kind, object: &Value) -> String {
         resource.plural,
         object["metadata"]["name"].as_str().unwrap_or_default()
     )
-}
-
-fn status(code: u16, reason: &str, message: &str, name: &str) -> (u16, Value) {
-    let body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
-        "reason": reason, "message": message, "details": {"name": name}});
-    (code, body)
-}
-
-/// JSON merge patch.
-fn merge(target: &mut Value, patch: &Value) {
-    let Value::Object(changes) = patch else {
-        *target = patch.clone();
-        return;
-    };
-    if !target.is_object() {
-        *target = Value::Object(Map::new());
-    }
-    for (key, change) in changes {
-        if change.is_null() {
-            target.as_object_mut().unwrap().remove(key);
-        } else {
-            merge(&mut target[key.as_str()], change);
-        }
-    }
 }

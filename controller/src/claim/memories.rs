@@ -19,14 +19,14 @@ struct Remembered {
 }
 
 impl Memories {
-    /// What is remembered of a claim; what its status says of it, if nothing is.
+    /// What is remembered of a claim, and what its status says of the rest.
     pub(super) fn recall(&self, key: &Key, claim: &SandboxClaim) -> Memory {
         let remembered = self.lock();
         match remembered
             .get(key)
             .filter(|known| known.uid == claim.metadata.uid)
         {
-            Some(known) => known.memory.clone(),
+            Some(known) => known.memory.clone().completed_from(claim.status.as_ref()),
             None => Memory::recall(claim.status.as_ref()),
         }
     }

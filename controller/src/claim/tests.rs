@@ -6,10 +6,13 @@ use std::time::{Duration, Instant};
 
 use hyper::header::DATE;
 use kube::core::DynamicObject;
+use sandgate_shared::api::SandboxClaim;
 use sandgate_shared::names;
 use sandgate_shared::render::Installation;
 use serde_json::{Value, json};
 
+use super::memories::Memories;
+use super::observed::{Memory, ObjectKind};
 use super::plan::Settings;
 use super::{Reconciler, Watches};
 use crate::api_server::Clock;
@@ -24,6 +27,7 @@ mod connections;
 mod finished;
 mod guard;
 mod leaving;
+mod model;
 mod places;
 
 /// How long the Lease lasts.
@@ -106,6 +110,16 @@ impl World {
         concerned
     }
 
+    /// A claim whose pod is ready.
+    async fn bound() -> Self {
+        let world = Self::new();
+        world.look().await;
+        world.pod_becomes_ready();
+        world.list();
+        world.look().await;
+        world
+    }
+
     async fn look(&self) -> Next {
         let claim = Subject::Claim(Key::new("ns", "a"));
         self.reconciler.look_after(&claim).await
@@ -162,6 +176,7 @@ impl World {
         for object in &mut all {
             object["metadata"]["uid"] = json!(null);
             object["metadata"]["resourceVersion"] = json!(null);
+            object["metadata"]["creationTimestamp"] = json!(null);
             if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
                 status.remove("lastUsedAt");
                 // Object UIDs; and what an interrupted process could not note is noted with the
@@ -284,6 +299,21 @@ async fn a_second_controller_that_knows_nothing_yet_makes_no_duplicate_and_chang
         moved.iter().all(|line| line.ends_with("dryRun")),
         "{moved:?}"
     );
+}
+
+// Proves: C-034
+#[tokio::test]
+async fn what_another_leader_recorded_meanwhile_is_known_beside_what_is_remembered() {
+    let world = World::bound().await;
+    let stands = world.server.get(Kind::SandboxClaim, "ns", "a").unwrap();
+    let claim: SandboxClaim = serde_json::from_value(stands).unwrap();
+    let key = Key::new("ns", "a");
+    // A look of this process came to nothing before the other leader wrote the status.
+    let memories = Memories::default();
+    memories.keep(&key, &claim, Memory::default());
+    let known = memories.recall(&key, &claim).applied;
+    let kinds: Vec<ObjectKind> = known.keys().copied().collect();
+    assert_eq!(kinds, ObjectKind::OWNED);
 }
 
 // Proves: O-040

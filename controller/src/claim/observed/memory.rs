@@ -103,6 +103,16 @@ impl Memory {
         }
     }
 
+    /// The same, with what the claim's status records of objects that nothing is remembered of: a leader
+    /// before this one may have written it only now.
+    #[must_use]
+    pub fn completed_from(mut self, status: Option<&SandboxClaimStatus>) -> Self {
+        for (kind, record) in Self::recall(status).applied {
+            self.applied.entry(kind).or_insert(record);
+        }
+        self
+    }
+
     /// Takes in what apply did at `now`. To be called once after each apply, with the plan that was
     /// applied.
     pub fn record(&mut self, plan: &Plan, applied: &Applied, now: Timestamp) {

@@ -1,0 +1,82 @@
+//! What a controller can forget, and stories in which that breaks a law.
+
+use super::people::{Class, Deed};
+use super::steps::Step;
+use crate::watch::Source;
+
+/// What is forgotten on purpose, to see that it is missed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mutant {
+    /// Nothing: the controller as it is.
+    #[default]
+    None,
+    /// A new leader relies on its watches for whom the one before admitted.
+    NoCatchUp,
+    /// Both processes take themselves for the leader for good.
+    NoFence,
+}
+
+/// More than a story has of anything.
+const ALL: usize = 99;
+
+fn make(claim: usize, session: usize) -> Step {
+    Step::Deed(Deed::Make {
+        claim,
+        session,
+        class: Class::Quick,
+        most: None,
+    })
+}
+
+fn limit(concurrent: u32, per_session: Option<u32>) -> Step {
+    Step::Deed(Deed::Limit {
+        concurrent: Some(concurrent),
+        per_session,
+    })
+}
+
+/// Three claims for two places. The second waits for its session, so the third is let in; the other process has
+/// not heard of that when the session is opened.
+fn three_for_two() -> Vec<Step> {
+    vec![
+        limit(2, Some(1)),
+        make(0, 0),
+        make(1, 0),
+        Step::HearAll { who: 1 },
+        make(2, 1),
+        Step::HearAll { who: 0 },
+        Step::Work { who: 0, looks: ALL },
+        limit(2, None),
+    ]
+}
+
+fn hears_the_limit(who: usize) -> Step {
+    Step::Hear {
+        who,
+        source: Source::Runtimes,
+        events: ALL,
+    }
+}
+
+/// That process leads from then on.
+pub fn a_change_of_leaders() -> Vec<Step> {
+    let after = [
+        hears_the_limit(1),
+        Step::Lead { who: 1 },
+        Step::Work { who: 1, looks: ALL },
+    ];
+    three_for_two().into_iter().chain(after).collect()
+}
+
+/// That process led before, and takes itself for the leader still.
+pub fn two_leaders() -> Vec<Step> {
+    let before = Step::Lead { who: 1 };
+    let back = Step::Lead { who: 0 };
+    let after = [hears_the_limit(1), Step::Work { who: 1, looks: ALL }];
+    let told = three_for_two().into_iter();
+    let told = told.flat_map(|step| match step {
+        Step::Work { .. } => vec![back.clone(), step],
+        step => vec![step],
+    });
+    [before].into_iter().chain(told).chain(after).collect()
+}
