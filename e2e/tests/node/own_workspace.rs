@@ -111,11 +111,11 @@ async fn does(scene: &Scene, claim: &str, script: &str) -> Outcome<String> {
     }
 }
 
-fn project(name: &str, path: &str) -> Value {
+fn project(name: &str, class: &str, path: &str) -> Value {
     let mount = json!({
         "role": "project", "id": "shop", "path": path, "mustExist": false,
     });
-    claim_with(name, "box", &json!({ "mounts": [mount] }))
+    claim_with(name, class, &json!({ "mounts": [mount] }))
 }
 
 async fn delete(scene: &Scene, claim: &str) -> Outcome {
@@ -206,7 +206,9 @@ async fn has_what_the_kubelet_makes(scene: &Scene) -> Outcome {
 /// Two share a directory; it stays when one of them goes, and no link in it is followed.
 async fn share_one(scene: &Scene, operator: &Writer) -> Outcome {
     for claim in ["first", "second"] {
-        operator.accepts(&project(claim, "projects/shop")).await?;
+        operator
+            .accepts(&project(claim, "box", "projects/shop"))
+            .await?;
         scene.bound(claim).await?;
     }
     does(
@@ -229,15 +231,20 @@ async fn share_one(scene: &Scene, operator: &Writer) -> Outcome {
     );
     delete(scene, "second").await?;
 
-    operator.accepts(&project("third", "projects/shop")).await?;
+    operator
+        .accepts(&project("third", "reading", "projects/shop"))
+        .await?;
     scene.bound("third").await?;
     assert_eq!(
         does(scene, "third", "busybox cat /workspace/shared").await?,
         "one\ntwo"
     );
+    // Of a class that lets it read alone.
+    let (went_well, said) = tries(scene, "third", "echo three >> /workspace/shared").await?;
+    assert!(!went_well && said.contains("Read-only"), "{said}");
     delete(scene, "third").await?;
     operator
-        .accepts(&project("linked", "projects/shop/link"))
+        .accepts(&project("linked", "box", "projects/shop/link"))
         .await?;
     let failed = scene.failed("linked", "InvalidMount").await?;
     let told = ready(&failed).1;
@@ -330,7 +337,7 @@ async fn is_signed_in(scene: &Scene, operator: &Writer) -> Outcome {
     Ok(())
 }
 
-// Proves: M-017, M-020, M-021, M-023, O-018, O-019, O-031, O-032, K-005, K-031
+// Proves: M-017, M-020, M-023, O-018, O-019, O-031, O-032, K-031
 #[tokio::test]
 async fn a_sandboxs_user_uses_what_it_is_lent_and_reaches_nothing_beside_it() -> Outcome {
     let options = Options {
@@ -348,6 +355,9 @@ async fn a_sandboxs_user_uses_what_it_is_lent_and_reaches_nothing_beside_it() ->
     let serves = json!({ "args": ["sh", "-c", SERVES] });
     let mut class = with_workspace(class("box", STRANGER, &serves));
     class["spec"]["mounts"] = json!([{ "role": "scratch" }, { "role": "project" }]);
+    scene.accepts(&class).await?;
+    class["metadata"]["name"] = json!("reading");
+    class["spec"]["mounts"] = json!([{ "role": "project", "access": "ReadOnly" }]);
     scene.accepts(&class).await?;
     Pair::ours(&cluster).in_force().await?;
     let operator = scene.operator().await?;
