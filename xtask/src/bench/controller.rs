@@ -41,7 +41,7 @@ pub struct Scale {
     few: u32,
     /// Those that are made to see it.
     probes: u32,
-    /// Those whose memory is compared with that of as many Sandboxes, and which are resynced.
+    /// Those whose memory is compared with that of as many Sandboxes.
     compared: u32,
     /// Those of one round.
     round: u32,

@@ -63,26 +63,23 @@ pub async fn measure(ring: &mut Ring, scale: &Scale, table: &mut Table) -> anyho
             theirs,
         ),
     ])?;
-    table.extend(resync(ring, lane.stand()).await?)?;
-    let fresh = Memory::of(ring, &lane).await?;
     lane.fill(scale.claims).await?;
     let full = Memory::of(ring, &lane).await?;
     table.extend([
-        Figure::shown(
-            format!("controller_memory_started_with_{}_claims", fresh.stand),
-            fresh.kib / 1024.0,
-            "MiB",
-        ),
-        full.whole(),
+        full.whole("controller_memory_with"),
         Figure::within(
             "controller_memory_per_claim",
-            full.each_since(&fresh),
+            full.each_since(&empty),
             "KiB",
             EACH,
         ),
     ])?;
     let with_all = reconcile(ring, &mut lane, scale.probes).await?;
     table.extend(of_reconciles(scale, with_few, with_all))?;
+    table.extend(resync(ring, lane.stand()).await?)?;
+    // One that starts reads all of them at once.
+    let restarted = Memory::of(ring, &lane).await?;
+    table.add(restarted.whole("controller_memory_started_with"))?;
     table.add(leaders::with_many(ring, lane.stand()).await?)
 }
 
@@ -121,8 +118,8 @@ impl Memory {
     }
 
     /// All of it.
-    fn whole(&self) -> Figure {
-        let name = format!("controller_memory_with_{}_claims", self.stand);
+    fn whole(&self, name: &str) -> Figure {
+        let name = format!("{name}_{}_claims", self.stand);
         let mib = self.kib / 1024.0;
         // The budget is that of so many.
         if self.stand < MANY {
