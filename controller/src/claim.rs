@@ -13,6 +13,7 @@ use crate::queue::Next;
 use crate::watch::{Key, Subject, Watches};
 
 mod apply;
+mod clock;
 pub mod gather;
 mod guard;
 mod memories;
@@ -63,6 +64,7 @@ pub struct Reconciler {
     report: Report,
     memories: Memories,
     places: Places,
+    fence: Fence,
     settings: Settings,
     metrics: Metrics,
 }
@@ -93,6 +95,7 @@ impl Reconciler {
                 fence.clone(),
                 settings.claim_policy_grace,
             ),
+            fence: fence.clone(),
             settings,
             metrics: metrics.clone(),
         }

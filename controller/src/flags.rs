@@ -8,6 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Parser};
 use ipnet::IpNet;
 
+use sandgate_shared::duration::GoDuration;
 use sandgate_shared::mounts::MountRoles;
 use sandgate_shared::names;
 use sandgate_shared::net::label;
@@ -91,6 +92,15 @@ pub struct Flags {
         value_name = "DURATION"
     )]
     pub claim_policy_grace: Duration,
+    /// How long a claim may stay unused where its AgentRuntime sets no idleTimeout, such as 30m or 1h30m.
+    #[arg(
+        long,
+        env = "SANDGATE_DEFAULT_IDLE_TIMEOUT",
+        default_value = "30m",
+        value_parser = wait,
+        value_name = "DURATION"
+    )]
+    pub default_idle_timeout: Duration,
     /// Group by which a sandbox's user reads the files that Connections place; leave it out where the
     /// cluster gives each pod a group itself.
     #[arg(long, env = "SANDGATE_SANDBOX_FS_GROUP", value_name = "GID")]
@@ -241,6 +251,7 @@ impl Flags {
             sandbox_fs_group: self.sandbox_fs_group.map(i64::from),
             content: self.content.settings(),
             claim_policy_grace: self.claim_policy_grace,
+            default_idle_timeout: self.default_idle_timeout,
         }
     }
 }
@@ -250,6 +261,12 @@ fn seconds(text: &str) -> Result<Duration, String> {
         Ok(seconds @ 1..=3600) => Ok(Duration::from_secs(seconds)),
         _ => Err("must be 1s to 3600s, in whole seconds".to_owned()),
     }
+}
+
+fn wait(text: &str) -> Result<Duration, String> {
+    let duration: Result<GoDuration, _> = text.parse();
+    let wait = duration.ok().and_then(GoDuration::positive);
+    wait.ok_or_else(|| "must be longer than nothing, such as 30m or 1h30m".to_owned())
 }
 
 #[cfg(test)]

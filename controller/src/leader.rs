@@ -1,4 +1,4 @@
-//! Who leads: one Lease in the operator's own namespace (C-001). [`decide`] and [`Record`] are pure,
+//! Who leads: one Lease in the operator's own namespace (C-001). [`decide`], [`Record`] and [`Leaderless`] are pure,
 //! [`Elector`] and [`Fence`] do the I/O.
 //!
 //! Another holder's term is over when its record has not changed for its duration **by our own
@@ -6,6 +6,8 @@
 //! shorter than what the others wait, whatever the API server says or fails to say. Every write of the
 //! controller is safe with two leaders all the same: the Lease saves work, it does not fence. Where something
 //! is counted, an admission under a limit say, [`Fence`] asks once more.
+//!
+//! [`Leaderless`] keeps in the Lease when nobody led.
 
 use std::time::Duration;
 
@@ -15,10 +17,12 @@ use k8s_openapi::jiff::Timestamp;
 
 mod elector;
 mod fence;
+mod leaderless;
 mod lease;
 
 pub use elector::{Elector, Leadership};
 pub use fence::Fence;
+pub use leaderless::Leaderless;
 pub use lease::LeaderError;
 
 /// What a Lease says about its holder.

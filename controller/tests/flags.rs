@@ -19,6 +19,8 @@ use rstest::rstest;
 #[case("--health-listen", "8082", "such as [::]:8082")]
 #[case("--lease-duration", "1m", "must be 1s to 3600s")]
 #[case("--claim-policy-grace", "0s", "must be 1s to 3600s")]
+#[case("--default-idle-timeout", "30", "such as 30m or 1h30m")]
+#[case("--default-idle-timeout", "0s", "must be longer than nothing")]
 #[case("--webhook-url", "http://a", "such as https://127.0.0.1:9443")]
 #[case("--require-pod-bound-token", "perhaps", "possible values: true, false")]
 fn a_flag_that_cannot_be_used_is_named_with_its_value_and_what_it_must_be(

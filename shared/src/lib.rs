@@ -14,6 +14,8 @@
 //!
 //! `mounts` reads mount roles, and says which directory a claim mounts.
 //!
+//! `duration` reads durations as Go writes them.
+//!
 //! `names` and `reason` hold every label, object name and reason string once; `api` holds one custom
 //! resource a file; `rules` is the one table that the CRDs, the policy and the webhook come from.
 
@@ -22,6 +24,7 @@ pub mod checks;
 pub mod concealed;
 #[cfg(feature = "corpus")]
 pub mod corpus;
+pub mod duration;
 pub mod mounts;
 pub mod names;
 pub mod net;

@@ -46,6 +46,9 @@ pub const ANNOTATION_BINDINGS: &str = "omnia.altairalabs.ai/bindings-hash";
 /// another version's, and that version's controller looks after it.
 pub const ANNOTATION_WEBHOOK_RULES: &str = "omnia.altairalabs.ai/webhook-rules";
 
+/// Annotation of the Lease: when nobody led, as a JSON list of `[from, to]` by the API server's clock.
+pub const ANNOTATION_LEADERLESS: &str = "omnia.altairalabs.ai/leaderless";
+
 /// Name of the un-owned policy that shuts every sandbox pod of a namespace (O-037).
 pub const BASELINE_POLICY: &str = "sandgate-baseline";
 /// Field manager of the controller's writes.

@@ -6,12 +6,8 @@ use std::path::Path;
 
 use sandgate_shared::reason;
 
-/// Reasons of clocks and of claims older than the policy, which nothing gives yet.
-const NOT_GIVEN: &[&str] = &[
-    reason::SANDBOX_NEVER_READY,
-    reason::QUEUE_WAIT_EXCEEDED,
-    reason::BOUND_BEFORE_POLICY,
-];
+/// The reason of claims older than the policy, which nothing gives yet.
+const NOT_GIVEN: &[&str] = &[reason::BOUND_BEFORE_POLICY];
 
 fn page() -> String {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/using.md");

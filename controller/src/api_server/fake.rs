@@ -11,11 +11,14 @@ use std::sync::{Arc, Mutex};
 
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
+use hyper::header::DATE;
+use k8s_openapi::jiff::Timestamp;
 use kube::client::Body;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
-use super::ApiServer;
+use super::{ApiServer, Clock};
 use crate::kind::Kind;
 use crate::metrics::Metrics;
 use gate::Gate;
@@ -64,10 +67,52 @@ impl Fake {
         )
     }
 
+    /// A connection to it that hears what time it is there, by tokio's clock. A Lease that is written
+    /// says when, as that of a real one does.
+    pub(crate) fn connect_keeping_time(&self) -> (ApiServer, Metrics) {
+        self.0
+            .lock()
+            .unwrap()
+            .began
+            .get_or_insert_with(Instant::now);
+        let (fake, clock) = (self.clone(), Clock::default());
+        let told = clock.clone();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let (fake, told) = (fake.clone(), told.clone());
+            async move {
+                let answer = fake.answer(request).await?;
+                told.note(answer.headers(), std::time::Instant::now());
+                Ok::<_, std::io::Error>(answer)
+            }
+        });
+        let metrics = Metrics::register(&mut Registry::default());
+        let client = kube::Client::new(service, "default");
+        let api = ApiServer::new(client, metrics.clone()).with_clock(clock);
+        (api, metrics)
+    }
+
+    /// What time it is there.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.0.lock().unwrap().now().unwrap()
+    }
+
     /// Puts an object in place, as somebody else would.
     pub(crate) fn put(&self, kind: Kind, mut object: Value) {
         let path = path(kind, &object);
         self.0.lock().unwrap().store(&path, &mut object, None);
+    }
+
+    /// Changes an object without anything that a write would leave.
+    pub(crate) fn edit(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+        edit: impl FnOnce(&mut Value),
+    ) {
+        let place = json!({"metadata": {"namespace": namespace, "name": name}});
+        let mut state = self.0.lock().unwrap();
+        edit(state.objects.get_mut(&path(kind, &place)).unwrap());
     }
 
     /// Takes an object away.
@@ -185,7 +230,12 @@ impl Fake {
             _ => {}
         }
         let body = Body::from(serde_json::to_vec(&answer).unwrap());
-        Ok(Response::builder().status(code).body(body).unwrap())
+        let mut response = Response::builder().status(code);
+        if let Some(now) = self.0.lock().unwrap().now() {
+            let date = now.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+            response = response.header(DATE, date);
+        }
+        Ok(response.body(body).unwrap())
     }
 }
 

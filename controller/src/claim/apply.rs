@@ -15,7 +15,7 @@ use crate::api_server::{ApiServer, CallError, Place};
 use crate::cause::Chain;
 use crate::kind::Kind;
 use crate::metrics::Metrics;
-use crate::watch::Watches;
+use crate::watch::{Key, Watches};
 
 use objects::name;
 
@@ -130,8 +130,8 @@ impl Apply {
         }
     }
 
-    /// Deletes what the plan says.
-    pub async fn delete(&self, plan: &Plan) -> Deleted {
+    /// Deletes what the plan says of what was made for `claim`, and the claim itself last.
+    pub async fn delete(&self, claim: &Key, plan: &Plan) -> Deleted {
         let mut deleted = Deleted::All;
         for deletion in &plan.delete {
             let place =
@@ -143,6 +143,17 @@ impl Apply {
         for pod in &plan.finished {
             let place = Place::namespaced(Kind::Pod, &pod.namespace, &pod.name);
             deleted = deleted.and(place, self.api.delete_now(place, &pod.uid).await);
+        }
+        if let Some(live) = &plan.remove {
+            let place = Place::namespaced(Kind::SandboxClaim, &claim.namespace, &claim.name);
+            let answer = self
+                .api
+                .delete(place, &live.uid, &live.resource_version)
+                .await;
+            if answer.is_ok() {
+                tracing::info!(%claim, "a claim that had failed was deleted, long after its last use");
+            }
+            deleted = deleted.and(place, answer);
         }
         deleted
     }

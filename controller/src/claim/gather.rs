@@ -91,10 +91,10 @@ impl Gather {
         }
     }
 
-    /// What time it is. The times in a status are the API server's, and so are those they are compared
-    /// with: another leader, on a host with another clock, reads them.
-    pub fn now(&self) -> Timestamp {
-        Timestamp::try_from(self.api.now()).unwrap_or_else(|_| Timestamp::now())
+    /// What time it is for the API server, if it told. The times in a status are the API server's, and so
+    /// are those they are compared with: another leader, on a host with another clock, reads them.
+    pub fn heard(&self) -> Option<Timestamp> {
+        Timestamp::try_from(self.api.heard()?).ok()
     }
 
     /// What the watches know of a claim; `None` if they know no such claim.

@@ -21,6 +21,7 @@ use sandgate_shared::api::{SandboxClaim, SandboxClassSpec, outside::AgentRuntime
 use sandgate_shared::trust::Trust;
 
 use crate::admission_queue::Admission;
+use crate::leader::Leaderless;
 
 pub use binding::Binding;
 pub use memory::{AppliedRecord, HeldBack, Memory, PastHeal, PastRefusal};
@@ -75,6 +76,9 @@ pub struct Observed {
     /// Whether the claim may have a place under its runtime's limits. Found out of one that asks for a
     /// place, which is one that nothing else holds up and that has none yet.
     pub admission: Admission,
+    /// When nobody led; `None` where that, or the API server's time, is not known, and nothing ends by its
+    /// age.
+    pub leaderless: Option<Leaderless>,
     /// What this process remembers of the claim; after a restart [`Memory::recall`].
     pub memory: Memory,
 }
@@ -100,6 +104,7 @@ impl Observed {
             nested: None,
             trust: Trust::default(),
             admission: Admission::default(),
+            leaderless: None,
             memory: Memory::default(),
         }
     }

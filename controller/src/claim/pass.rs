@@ -30,7 +30,10 @@ impl Reconciler {
             return Ok(Pass::Done(None));
         };
         observed.memory = self.memories.recall(claim, &observed.claim);
-        let now = self.gather.now();
+        let heard = self.gather.heard();
+        // Nobody is taken away by our own clock.
+        observed.leaderless = heard.and_then(|_| self.fence.leaderless());
+        let now = heard.unwrap_or_else(Timestamp::now);
         let looked = Instant::now();
         let mut plan = self.decide(&mut observed, now).await?;
         if plan.is_final() || plan.makes_again() {
@@ -149,7 +152,8 @@ impl Reconciler {
         if is_admitted(plan) && stood == Some(ClaimPhase::Queued) {
             self.metrics.admitted_after(age(claim, now));
         }
-        if self.apply.delete(plan).await == Deleted::Unfinished {
+        let key = Key::of(&claim.metadata);
+        if self.apply.delete(&key, plan).await == Deleted::Unfinished {
             return Err(ReconcileError::Unfinished);
         }
         // A claim that has just failed is looked at once more: now its objects go (C-035). One that was

@@ -90,6 +90,8 @@ pub struct Plan {
     pub urgent: Urgent,
     /// Objects to delete, in this order.
     pub delete: Vec<Deletion>,
+    /// The claim itself is to be deleted.
+    pub remove: Option<LiveRef>,
     /// Pods to delete because they have finished (O-038).
     pub finished: Vec<FinishedPod>,
     /// What was decided about the claim; `status` speaks of it.
@@ -165,10 +167,14 @@ pub struct Build {
 
 /// Decides what the claim needs.
 pub fn plan(observed: &Observed, settings: &Settings, now: Timestamp) -> Plan {
-    let Judgement { gate, verified } = gate::judge(observed, settings);
+    let Judgement { gate, verified } = gate::judge(observed, settings, now);
     let plan = match gate {
         Gate::LeaveAlone => Plan::nothing(Verdict::LeaveAlone),
         Gate::Over => objects::clean_up(observed),
+        Gate::Remove => Plan {
+            remove: LiveRef::of_claim(&observed.claim),
+            ..objects::clean_up(observed)
+        },
         Gate::Look => Plan::nothing(Verdict::Look),
         Gate::Wait(finding) => Plan::nothing(Verdict::Wait(finding)),
         Gate::AwaitStorage(finding) => objects::await_storage(observed, settings, finding),
@@ -186,7 +192,7 @@ pub fn plan(observed: &Observed, settings: &Settings, now: Timestamp) -> Plan {
 impl Plan {
     /// Whether it decides what is never decided again.
     pub fn is_final(&self) -> bool {
-        self.verified || matches!(self.verdict, Verdict::Fail(_))
+        self.verified || self.remove.is_some() || matches!(self.verdict, Verdict::Fail(_))
     }
 
     /// Whether it makes an object anew that we had made before. The claim may be what took it away:
@@ -204,6 +210,7 @@ impl Plan {
             files: None,
             urgent: Urgent::No,
             delete: Vec::new(),
+            remove: None,
             finished: Vec::new(),
             verdict,
             verified: false,

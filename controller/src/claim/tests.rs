@@ -15,10 +15,11 @@ use super::memories::Memories;
 use super::observed::{Memory, ObjectKind};
 use super::plan::Settings;
 use super::{Reconciler, Watches};
-use crate::api_server::Clock;
 use crate::api_server::fake::{Fake, Fault};
+use crate::api_server::{ApiServer, Clock};
 use crate::kind::Kind;
-use crate::leader::{Elector, Fence, Timing};
+use crate::leader::{Elector, Fence, Leaderless, Timing};
+use crate::metrics::Metrics;
 use crate::provenance::Provenance;
 use crate::queue::Next;
 use crate::watch::{Key, Source, Subject};
@@ -26,10 +27,13 @@ use crate::watch::{Key, Source, Subject};
 mod connections;
 mod finished;
 mod guard;
+mod idle;
 mod leaving;
 mod model;
 mod places;
 
+/// What becomes of a claim that is not bound where the API server tells no time.
+const UNTIL_THE_TIME_IS_KNOWN: Next = Next::After(Duration::from_mins(1));
 /// How long the Lease lasts.
 const LEASE: Duration = Duration::from_secs(15);
 
@@ -63,7 +67,18 @@ impl World {
     /// The same, of an API server whose answers told `clock` the time.
     fn with_clock(server: Fake, clock: Clock) -> Self {
         let (api, metrics) = server.connect();
-        let api = api.with_clock(clock);
+        Self::connected(server, (api.with_clock(clock), metrics))
+    }
+
+    /// The same, of an API server that keeps time, and of a leader who knows that there was one always.
+    fn keeping_time(server: Fake) -> Self {
+        let connection = server.connect_keeping_time();
+        let world = Self::connected(server, connection);
+        world.fence.knows(Some(Leaderless::default()));
+        world
+    }
+
+    fn connected(server: Fake, (api, metrics): (ApiServer, Metrics)) -> Self {
         let watches = Arc::new(Watches::default());
         let provenance = Provenance::new(&Installation::default());
         let lease = json!({"metadata": {"namespace": "ns", "name": "lease", "uid": "lease"},
@@ -211,7 +226,7 @@ fn writes(log: &[String]) -> Vec<&String> {
 #[tokio::test]
 async fn a_claim_is_built_policies_first_and_bound_when_its_pod_is_ready() {
     let world = World::new();
-    assert_eq!(world.look().await, Next::Settled);
+    assert_eq!(world.look().await, UNTIL_THE_TIME_IS_KNOWN);
     assert_eq!(world.status()["phase"], "Pending");
     assert_eq!(world.status().get("addresses"), None);
     let log = world.server.log();
@@ -418,7 +433,7 @@ async fn a_status_that_moved_meanwhile_is_decided_upon_anew() {
     let mut claim = world.server.get(Kind::SandboxClaim, "ns", "a").unwrap();
     claim["metadata"]["labels"] = json!({"somebody": "labelled"});
     world.server.put(Kind::SandboxClaim, claim);
-    assert_eq!(world.look().await, Next::Settled);
+    assert_eq!(world.look().await, UNTIL_THE_TIME_IS_KNOWN);
     assert_eq!(world.status()["phase"], "Pending");
 }
 

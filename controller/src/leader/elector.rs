@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
+use kube::core::DynamicObject;
+use sandgate_shared::names;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::fence::Fence;
 use super::lease::{LeaderError, StoredLease};
-use super::{Record, Step, Timing, decide};
+use super::{Leaderless, Record, Step, Timing, decide};
 use crate::api_server::ApiServer;
 use crate::cause::Chain;
 use crate::metrics::Metrics;
@@ -132,7 +134,13 @@ impl Elector {
             return Ok(());
         }
         let released = record.released(Timestamp::now());
-        self.lease.write(Some(&live), &released).await.map(|_| ())
+        let standing = live.metadata.annotations.as_ref();
+        let told = standing.and_then(|all| all.get(names::ANNOTATION_LEADERLESS));
+        let written = self
+            .lease
+            .write(Some(&live), &released, told.cloned())
+            .await;
+        written.map(|_| ())
     }
 
     fn hold(&self, term: &mut Option<Term>, asked: Instant) {
@@ -152,6 +160,7 @@ impl Elector {
     fn end(&self, term: Option<Term>) {
         let Some(term) = term else { return };
         self.fence.until(None);
+        self.fence.knows(None);
         term.token.cancel();
         tracing::info!(
             lease = self.lease.name,
@@ -173,9 +182,23 @@ impl Elector {
                 let now = Timestamp::now();
                 let next = Record::held_by(&self.identity, record, self.timing.duration, now);
                 let live = standing.as_ref().map(|(live, _)| live);
-                self.lease.write(live, &next).await
+                // During a term what was known at its beginning, whoever edits the annotation.
+                let leaderless = self.fence.leaderless().or_else(|| self.leaderless(live));
+                let text = leaderless.as_ref().map(Leaderless::text);
+                let written = self.lease.write(live, &next, text).await?;
+                if written {
+                    self.fence.knows(leaderless);
+                }
+                Ok(written)
             }
         }
+    }
+
+    /// When nobody led before now. Not known while the API server does not tell what time it is; a Lease
+    /// written then says nothing to others, either.
+    fn leaderless(&self, live: Option<&DynamicObject>) -> Option<Leaderless> {
+        let now = Timestamp::try_from(self.lease.api.heard()?).ok()?;
+        Some(Leaderless::found(live.map(|live| &live.metadata), now))
     }
 
     /// Takes note of the record and says for how long it has been the same.

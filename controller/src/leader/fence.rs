@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::Leaderless;
 use super::lease::{LeaderError, StoredLease};
 
 /// Asks whether this replica still leads. A process that was stopped and goes on has not heard yet that
@@ -15,6 +16,7 @@ pub struct Fence {
     identity: String,
     /// When our own term is over unless it is renewed.
     deadline: Arc<Mutex<Option<Instant>>>,
+    leaderless: Arc<Mutex<Option<Leaderless>>>,
 }
 
 impl Fence {
@@ -23,6 +25,7 @@ impl Fence {
             lease,
             identity,
             deadline: Arc::default(),
+            leaderless: Arc::default(),
         }
     }
 
@@ -42,6 +45,21 @@ impl Fence {
                 name: self.lease.name.clone(),
             }),
         }
+    }
+
+    /// When nobody led before this term; `None` if that is not known, or there is no term.
+    pub fn leaderless(&self) -> Option<Leaderless> {
+        let known = self.leaderless.lock();
+        known.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Sets what is known of that.
+    pub(crate) fn knows(&self, leaderless: Option<Leaderless>) {
+        let mut known = self
+            .leaderless
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *known = leaderless;
     }
 
     /// Sets when the term is over; `None` while there is none.

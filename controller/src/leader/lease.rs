@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use kube::core::DynamicObject;
+use sandgate_shared::names;
 use serde_json::json;
 
 use super::Record;
@@ -67,27 +68,29 @@ impl StoredLease {
         Ok(Some((live, record)))
     }
 
-    /// Writes the record; `false` if somebody else was first.
+    /// Writes the record, and when nobody led as far as that is known; `false` if somebody else was first.
     pub(super) async fn write(
         &self,
         live: Option<&DynamicObject>,
         record: &Record,
+        leaderless: Option<String>,
     ) -> Result<bool, LeaderError> {
         let spec: LeaseSpec = record.to_spec();
-        let written = if let Some(live) = live {
-            // The live object carries uid and resourceVersion: of two writers one gets a conflict.
-            let next = DynamicObject {
-                data: json!({ "spec": spec }),
-                ..live.clone()
-            };
+        // A live object carries uid and resourceVersion: of two writers one gets a conflict.
+        let mut next = live.cloned().unwrap_or_else(|| {
+            DynamicObject::new(&self.name, &Kind::Lease.resource()).within(&self.namespace)
+        });
+        next.data = json!({ "spec": spec });
+        let annotations = next.metadata.annotations.get_or_insert_default();
+        match leaderless {
+            Some(text) => annotations.insert(names::ANNOTATION_LEADERLESS.to_owned(), text),
+            None => annotations.remove(names::ANNOTATION_LEADERLESS),
+        };
+        let written = if live.is_some() {
             self.api.replace(self.place(), &next).await
         } else {
-            let next = DynamicObject::new(&self.name, &Kind::Lease.resource())
-                .within(&self.namespace)
-                .data(json!({ "spec": spec }));
-            self.api
-                .create(Kind::Lease, Some(&self.namespace), &next)
-                .await
+            let namespace = Some(self.namespace.as_str());
+            self.api.create(Kind::Lease, namespace, &next).await
         };
         match written {
             Ok(_) => Ok(true),

@@ -212,6 +212,20 @@ async fn the_grace_of_the_admission_policy_reaches_the_controller() -> Outcome {
     Ok(())
 }
 
+#[tokio::test]
+async fn the_idle_timeout_of_runtimes_that_set_none_reaches_the_controller() -> Outcome {
+    let timeout = |rendered: &Rendered| {
+        let settings = controller(rendered)?.settings();
+        Outcome::Ok(settings.default_idle_timeout)
+    };
+    let usual = timeout(&Rendered::with(&json!({})).await?)?;
+    assert_eq!(usual, Duration::from_mins(30));
+    let values = json!({"sandbox": {"defaultIdleTimeout": "1h30m"}});
+    let longer = timeout(&Rendered::with(&values).await?)?;
+    assert_eq!(longer, Duration::from_mins(90));
+    Ok(())
+}
+
 /// Name, path, whether the directory has to exist, and who may have it, of each role.
 fn described(roles: &MountRoles) -> Vec<(&str, &str, bool, WorkspaceRole)> {
     let roles = roles.iter();

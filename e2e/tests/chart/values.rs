@@ -47,6 +47,10 @@ fn the_chart_is_of_the_version_that_is_built() {
     json!({"operator": {"sandboxAPI": {"claimPolicyGrace": "60"}}}),
     "'/operator/sandboxAPI/claimPolicyGrace': '60'"
 )]
+#[case::an_idle_timeout_without_a_unit(
+    json!({"sandbox": {"defaultIdleTimeout": "30"}}),
+    "'/sandbox/defaultIdleTimeout': '30'"
+)]
 #[case::a_mount_role_without_a_path(
     json!({"operator": {"sandboxAPI": {"mountRoles": [{"name": "project"}]}}}),
     "'/operator/sandboxAPI/mountRoles/0'"

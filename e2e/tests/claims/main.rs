@@ -23,6 +23,7 @@ mod own_bad_input;
 mod own_certificates;
 mod own_configurations;
 mod own_faults;
+mod own_idle;
 mod own_leaders;
 mod own_network_values;
 mod own_queue;

@@ -55,7 +55,7 @@ fn cluster_rules(configuration: &str) -> Value {
         rule(
             &[names::GROUP],
             &["sandboxclaims"],
-            &["get", "list", "watch"]
+            &["get", "list", "watch", "delete"]
         ),
         rule(&[names::GROUP], &["sandboxclaims/status"], &["patch"]),
         rule(&[names::GROUP], &["sandboxclaims/finalizers"], &["update"]),

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use http::Method;
+use k8s_openapi::jiff::Timestamp;
+use sandgate_shared::names;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::Fault;
 use super::history::{self, Happened};
@@ -20,9 +23,19 @@ pub(super) struct State {
     pub(super) history: Vec<Happened>,
     /// Seconds since the beginning: what was made later is younger.
     made: u32,
+    /// When its clock stood at [`EPOCH`]; one that keeps no time tells none.
+    pub(super) began: Option<Instant>,
 }
 
+/// What time it is for a server that keeps time when it begins, in seconds.
+const EPOCH: i64 = 1_796_000_000;
+
 impl State {
+    pub(super) fn now(&self) -> Option<Timestamp> {
+        let seconds = i64::try_from(self.began?.elapsed().as_secs()).unwrap();
+        Some(Timestamp::from_second(EPOCH + seconds).unwrap())
+    }
+
     pub(super) fn carry_out(
         &mut self,
         method: &Method,
@@ -109,6 +122,11 @@ impl State {
     pub(super) fn store(&mut self, path: &str, object: &mut Value, by: Option<usize>) {
         self.version += 1;
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        if let Some(now) = self.now().filter(|_| path.contains("/leases/")) {
+            let manager = names::MANAGER_CONTROLLER;
+            object["metadata"]["managedFields"] =
+                json!([{"manager": manager, "operation": "Update", "time": now.to_string()}]);
+        }
         self.objects.insert(path.to_owned(), object.clone());
         self.note(path, object.clone(), false, by);
     }

@@ -1,9 +1,10 @@
 //! May this claim have objects at all? A named, ordered list of small checks (C-002 to C-005,
-//! C-028, C-032, C-034, C-036, P-016). Pure.
+//! C-028, C-032, C-034, C-036, P-016, R-003 to R-005). Pure.
 
 mod admission;
 mod class;
 mod connections;
+mod idle;
 mod leaving;
 mod mount;
 mod names;
@@ -12,6 +13,7 @@ mod queue;
 mod runtime;
 mod storage;
 
+use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::{
     api::{SandboxClaim, SandboxClaimSpec, sandbox_claim::MountBinding},
     reason::condition,
@@ -46,6 +48,8 @@ pub(super) enum Gate {
     LeaveAlone,
     /// The claim is final.
     Over,
+    /// The claim has failed long enough ago.
+    Remove,
     /// Not known before the claim's Connections are looked at.
     Look,
     /// Not yet.
@@ -67,10 +71,13 @@ pub(super) enum Gate {
 
 /// Judges the claim. What depends on class and runtime ends a claim only before its first bind
 /// (C-034): an administrator's later edit never takes a running sandbox away.
-pub(super) fn judge(observed: &Observed, settings: &Settings) -> Judgement {
+pub(super) fn judge(observed: &Observed, settings: &Settings, now: Timestamp) -> Judgement {
     let news = |verified: bool| move |gate| Judgement { gate, verified };
-    if let Some(over) = leaving::judge(observed) {
+    if let Some(over) = leaving::judge(observed, settings, now) {
         return news(false)(over);
+    }
+    if let Some(finding) = idle::ended(observed, settings, now) {
+        return news(false)(Gate::Fail(finding));
     }
     match provenance::judge(observed, settings) {
         Proof::Needless => news(false)(asks(observed, settings, false)),

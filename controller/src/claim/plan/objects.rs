@@ -2,7 +2,7 @@
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use sandgate_shared::{checks::Dropped, names, reason};
+use sandgate_shared::{api::SandboxClaim, checks::Dropped, names, reason};
 use serde_json::Value;
 
 use super::{
@@ -28,6 +28,14 @@ impl LiveRef {
             uid: live.uid.clone(),
             resource_version: live.resource_version.clone(),
         }
+    }
+
+    /// Refers to the claim as it was read; `None` if it does not say what it is.
+    pub(super) fn of_claim(claim: &SandboxClaim) -> Option<Self> {
+        Some(Self {
+            uid: claim.metadata.uid.clone()?,
+            resource_version: claim.metadata.resource_version.clone()?,
+        })
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Settings {
     pub content: ContentSettings,
     /// How long after policy, binding and proof a claim must have been created to be provable (P-013).
     pub claim_policy_grace: Duration,
+    /// How long a claim may stay unused where its runtime does not say (Q28).
+    pub default_idle_timeout: Duration,
 }
 
 /// Where the content of workspaces is, and who may write it.
@@ -85,6 +87,7 @@ impl Default for Settings {
             sandbox_fs_group: None,
             content: ContentSettings::default(),
             claim_policy_grace: Duration::from_mins(1),
+            default_idle_timeout: Duration::from_mins(30),
         }
     }
 }

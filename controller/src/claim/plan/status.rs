@@ -31,6 +31,7 @@ use super::{
     intent::runtime_label,
     readiness::{Health, health, starting},
 };
+use crate::claim::clock;
 use crate::claim::observed::{ObjectKind, Observed};
 
 /// How often a claim that waits for its workspace's volume is looked at though nothing was heard of it.
@@ -55,7 +56,14 @@ pub fn status(
         now: now_second,
     };
     let (mut next, requeue) = match &plan.verdict {
-        Verdict::LeaveAlone | Verdict::Look | Verdict::Over => return StatusDecision::default(),
+        Verdict::LeaveAlone | Verdict::Look => return StatusDecision::default(),
+        Verdict::Over => {
+            let present = observed.claim.status.clone().unwrap_or_default();
+            return StatusDecision {
+                requeue: clock::due(observed, &present, settings.default_idle_timeout, now),
+                ..StatusDecision::default()
+            };
+        }
         Verdict::Wait(finding) => report.waiting(finding),
         Verdict::Queue(finding) => (
             report.settle(ClaimPhase::Queued, finding),
@@ -81,6 +89,8 @@ pub fn status(
     if plan.verified {
         report.verify(&mut next);
     }
+    let due = clock::due(observed, &next, settings.default_idle_timeout, now);
+    let requeue = requeue.into_iter().chain(due).min();
     let present = observed.claim.status.clone().unwrap_or_default();
     let events = events(&present, &next);
     StatusDecision {

@@ -7,6 +7,7 @@ mod egress;
 mod events;
 mod finished;
 mod gate;
+mod idle;
 mod kubelet;
 mod laws;
 mod life;

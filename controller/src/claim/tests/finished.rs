@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::World;
+use super::{UNTIL_THE_TIME_IS_KNOWN, World};
 use crate::api_server::fake::Fault;
 use crate::kind::Kind;
 use crate::queue::Next;
@@ -30,7 +30,7 @@ impl World {
 #[tokio::test]
 async fn an_evicted_pods_cause_is_told_before_it_is_deleted() {
     let world = World::evicted().await;
-    assert_eq!(world.look().await, Next::Settled);
+    assert_eq!(world.look().await, UNTIL_THE_TIME_IS_KNOWN);
     assert_eq!(
         world.server.log(),
         [
@@ -42,7 +42,7 @@ async fn an_evicted_pods_cause_is_told_before_it_is_deleted() {
     assert_eq!(world.ready()["reason"], "Evicted");
     assert_eq!(world.server.all(Kind::Pod), Vec::<Value>::new());
     world.list();
-    assert_eq!(world.look().await, Next::Settled);
+    assert_eq!(world.look().await, UNTIL_THE_TIME_IS_KNOWN);
     assert_eq!(world.ready()["reason"], "Evicted");
     assert_eq!(world.server.log(), Vec::<String>::new());
 }
@@ -83,6 +83,6 @@ async fn a_finished_pod_that_moved_meanwhile_is_deleted_all_the_same() {
     let mut moved = world.server.get(Kind::Pod, "ns", "pod").unwrap();
     moved["metadata"]["annotations"] = json!({"somebody": "wrote"});
     world.server.put(Kind::Pod, moved);
-    assert_eq!(world.look().await, Next::Settled);
+    assert_eq!(world.look().await, UNTIL_THE_TIME_IS_KNOWN);
     assert_eq!(world.server.all(Kind::Pod), Vec::<Value>::new());
 }

@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::json;
 
-use super::World;
+use super::{UNTIL_THE_TIME_IS_KNOWN, World};
 use crate::kind::Kind;
 use crate::queue::Next;
 use crate::watch::Source;
@@ -46,6 +46,6 @@ async fn nothing_is_made_again_for_a_claim_that_is_gone_or_leaving(#[case] goes:
 #[tokio::test]
 async fn what_a_stranger_deleted_is_made_again_for_a_claim_that_stays() {
     let world = world(|_| {}).await;
-    assert_eq!(world.look().await, Next::Settled);
+    assert_eq!(world.look().await, UNTIL_THE_TIME_IS_KNOWN);
     assert!(world.sandbox(Kind::NetworkPolicy).is_some());
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{LEASE, World, claim};
+use super::{LEASE, UNTIL_THE_TIME_IS_KNOWN, World, claim};
 use crate::api_server::fake::Fault;
 use crate::kind::Kind;
 use crate::queue::Next;
@@ -58,7 +58,7 @@ fn places() -> BTreeSet<Subject> {
 #[tokio::test]
 async fn a_claim_beyond_the_ceiling_is_queued_without_an_object_and_looked_at_every_ten_seconds() {
     let world = World::limited(&json!(1));
-    assert_eq!(world.look_at("a").await, Next::Settled);
+    assert_eq!(world.look_at("a").await, UNTIL_THE_TIME_IS_KNOWN);
     let again = Next::After(std::time::Duration::from_secs(10));
     assert_eq!(world.look_at("b").await, again);
     assert_eq!(
@@ -186,7 +186,7 @@ async fn an_admission_whose_answer_was_lost_is_counted() {
     // The watch has not delivered it.
     world.look_at("b").await;
     assert_eq!(world.phase_of("b"), "Queued");
-    assert_eq!(world.look_at("a").await, Next::Settled);
+    assert_eq!(world.look_at("a").await, UNTIL_THE_TIME_IS_KNOWN);
 }
 
 // Proves: C-008

@@ -1,30 +1,38 @@
 use std::time::Duration;
 
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use sandgate_shared::names;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{Elector, Leadership, Timing};
+use super::{Elector, Fence, Leaderless, Leadership, Timing};
+use crate::api_server::ApiServer;
 use crate::api_server::fake::{Fake, Fault};
 use crate::kind::Kind;
+use crate::metrics::Metrics;
 
 const DURATION: Duration = Duration::from_secs(15);
 
 /// One replica that takes part.
 struct Replica {
     leadership: watch::Receiver<Leadership>,
+    fence: Fence,
     shutdown: CancellationToken,
     running: JoinHandle<Elector>,
 }
 
 impl Replica {
     fn start(server: &Fake, identity: &str) -> Self {
-        let (api, metrics) = server.connect();
+        Self::connected(identity, server.connect_keeping_time())
+    }
+
+    fn connected(identity: &str, (api, metrics): (ApiServer, Metrics)) -> Self {
         let timing = Timing::of(DURATION);
         let mut elector = Elector::new(&api, metrics, "ns", "lease", identity, timing);
-        let leadership = elector.leadership();
+        let (leadership, fence) = (elector.leadership(), elector.fence());
         let shutdown = CancellationToken::new();
         let told = shutdown.clone();
         let running = tokio::spawn(async move {
@@ -33,6 +41,7 @@ impl Replica {
         });
         Self {
             leadership,
+            fence,
             shutdown,
             running,
         }
@@ -157,4 +166,107 @@ async fn only_the_holder_gives_the_lease_up() {
     let mut second = Replica::start(&server, "second").stop().await;
     second.release().await.unwrap();
     assert_eq!(holder(&server), "first");
+}
+
+/// What the Lease says of times without a leader.
+fn leaderless(server: &Fake) -> Leaderless {
+    let lease = server.get(Kind::Lease, "ns", "lease").unwrap();
+    let text = &lease["metadata"]["annotations"][names::ANNOTATION_LEADERLESS];
+    Leaderless::read(text.as_str().unwrap_or_default()).expect("the Lease tells it")
+}
+
+/// How many of the seconds between two moments nobody led, as the Lease says.
+fn seconds_without(server: &Fake, since: Timestamp, until: Timestamp) -> i64 {
+    leaderless(server).within(since, until).as_secs()
+}
+
+#[tokio::test(start_paused = true)]
+async fn before_the_first_lease_nobody_led() {
+    let server = Fake::default();
+    let mut first = Replica::start(&server, "first");
+    first.leads().await;
+    let now = server.now();
+    let hour = now - SignedDuration::from_hours(1);
+    assert_eq!(seconds_without(&server, hour, now), 3600);
+    assert_eq!(first.fence.leaderless(), Some(leaderless(&server)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_between_a_crash_and_the_next_leader_is_kept_in_the_lease() {
+    let server = Fake::default();
+    let mut first = Replica::start(&server, "first");
+    first.leads().await;
+    let led = server.now();
+    tokio::time::sleep(DURATION * 10).await;
+    first.kill();
+    let killed = server.now();
+    tokio::time::sleep(DURATION * 4).await;
+    // The one before wrote by a clock that is wrong by hours; nobody asks it.
+    server.edit(Kind::Lease, "ns", "lease", |lease| {
+        lease["spec"]["renewTime"] = json!("2031-01-01T00:00:00.000000Z");
+    });
+    let mut second = Replica::start(&server, "second");
+    second.leads().await;
+    let now = server.now();
+    let (gone, counted) = (
+        now.duration_since(killed).as_secs(),
+        seconds_without(&server, led, now),
+    );
+    let period = i64::try_from(Timing::of(DURATION).period.as_secs()).unwrap();
+    assert!(
+        (gone..=gone + period + 2).contains(&counted),
+        "{counted} s are not {gone} s"
+    );
+    // Renewals keep it, and so does whoever leads next.
+    tokio::time::sleep(DURATION * 3).await;
+    second.stop().await.release().await.unwrap();
+    let mut third = Replica::start(&server, "third");
+    third.leads().await;
+    let kept = seconds_without(&server, led, now);
+    assert!(kept >= counted, "{kept} s are less than {counted} s");
+    let later = seconds_without(&server, led, server.now());
+    assert!(
+        later <= counted + 4,
+        "a hand-over took {} s",
+        later - counted
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_was_cut_off_counts_the_time_until_it_leads_again() {
+    let server = Fake::default();
+    let mut replica = Replica::start(&server, "first");
+    let term = replica.leads().await;
+    let led = server.now();
+    server.cut();
+    term.cancelled().await;
+    assert_eq!(replica.fence.leaderless(), None);
+    tokio::time::sleep(DURATION * 20).await;
+    server.mend();
+    replica.leads().await;
+    let counted = seconds_without(&server, led, server.now());
+    assert!(counted >= 300, "{counted}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_takes_the_annotation_away_does_not_make_a_leader_forget_it() {
+    let server = Fake::default();
+    let mut replica = Replica::start(&server, "first");
+    replica.leads().await;
+    let told = leaderless(&server);
+    server.edit(Kind::Lease, "ns", "lease", |lease| {
+        lease["metadata"]["annotations"] = json!({});
+    });
+    tokio::time::sleep(DURATION).await;
+    assert_eq!(leaderless(&server), told);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_is_not_told_the_time_knows_nothing_and_tells_nothing() {
+    let server = Fake::default();
+    let mut replica = Replica::connected("first", server.connect());
+    replica.leads().await;
+    assert_eq!(replica.fence.leaderless(), None);
+    let lease = server.get(Kind::Lease, "ns", "lease").unwrap();
+    assert_eq!(lease["metadata"]["annotations"], json!({}));
 }

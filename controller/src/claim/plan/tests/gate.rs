@@ -149,7 +149,7 @@ fn a_verified_claim_outlives_the_policy_that_proved_it_bound_or_not() {
             Trust::Broken(Distrust::NotServed),
             Trust::Unproven {
                 stood: Stood {
-                    since: at(3600),
+                    since: at(600),
                     ..stood()
                 },
                 answered: None,
@@ -157,7 +157,7 @@ fn a_verified_claim_outlives_the_policy_that_proved_it_bound_or_not() {
             Trust::Unknown,
         ] {
             world.observed.trust = trust;
-            world.settle(at(3601));
+            world.settle(at(601));
             assert_eq!(
                 (world.status(), world.store.clone()),
                 (before.clone(), store.clone())

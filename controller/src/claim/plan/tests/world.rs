@@ -17,6 +17,7 @@ use crate::claim::observed::{
     AllowedTarget, Binding, Content, LiveObject, Lookup, Memory, ObjectKind, Observed, ObservedPod,
     ObservedReplicaSet, ServiceKey, Storage, Target, TargetPort,
 };
+use crate::leader::Leaderless;
 
 /// UID of the claim of [`World::codegen`].
 pub(super) const CLAIM_UID: &str = "0b9c2f0e-6a57-4c53-9c41-1d2f3a4b5c6d";
@@ -150,6 +151,7 @@ impl World {
                 class: Lookup::Found(class()),
                 services: BTreeMap::from([(key, Lookup::Found(mirror()))]),
                 storage: Storage::Content(content()),
+                leaderless: Some(Leaderless::default()),
                 ..Observed::of(claim())
             },
             settings: Settings::default(),
