@@ -56,7 +56,7 @@ const LAWS: &[Law] = &[
         sandbox::baseline_first,
     ),
     (
-        "no sandbox that was bound is rolled, unless a stranger edited it",
+        "no sandbox is rolled, bound or not, unless a stranger edited it",
         constant::templates,
     ),
 ];

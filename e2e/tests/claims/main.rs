@@ -22,6 +22,7 @@ mod life;
 mod own_bad_input;
 mod own_certificates;
 mod own_configurations;
+mod own_edited_class;
 mod own_faults;
 mod own_idle;
 mod own_leaders;

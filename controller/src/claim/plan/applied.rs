@@ -44,6 +44,15 @@ impl Outcome {
         matches!(self, Self::Refused(refusal) if matches!(refusal.code, 400 | 403 | 422))
     }
 
+    /// Whether the object's spec is ours of now since. A heal of labels or owners leaves it as it was.
+    pub fn wrote_spec(&self) -> bool {
+        match self {
+            Self::Created(_) | Self::Updated(_) => true,
+            Self::Healed { paths, .. } => paths.iter().any(|path| path.starts_with(".spec")),
+            Self::Unchanged(_) | Self::HeldBack(_) | Self::Refused(_) | Self::Conflict => false,
+        }
+    }
+
     /// What stands, if the write succeeded or was not needed.
     pub fn stored(&self) -> Option<&Stored> {
         match self {

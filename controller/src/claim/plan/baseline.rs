@@ -68,6 +68,7 @@ pub fn baseline_intent(namespace: &str) -> Intent {
         hash: sealed.hash,
         action: Action::Create,
         resting: BTreeMap::new(),
+        keeps_spec: false,
         known_uid: None,
     }
 }

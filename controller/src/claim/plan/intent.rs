@@ -60,6 +60,7 @@ impl Sealed {
                 .applied
                 .get(&self.kind)
                 .map(|record| record.uid.clone()),
+            keeps_spec: false,
             kind: self.kind,
             object: self.object,
             hash: self.hash,
@@ -79,17 +80,25 @@ impl Intent {
     }
 
     /// What a PUT carries: the live metadata with our labels, our annotations and our owner
-    /// reference alone, and our whole spec. The live uid and resourceVersion are its preconditions.
+    /// reference alone, and our whole spec, or the live one where that is kept. The live uid and
+    /// resourceVersion are its preconditions.
     pub fn merged(&self, live: &Value) -> Value {
+        let kept = self.keeps_spec && is_as_made(live);
         let mut metadata = live.get("metadata").and_then(Value::as_object).cloned();
         let metadata = metadata.get_or_insert_with(Map::new);
         let mut merged = self.object.clone();
         let intended = self.object.get("metadata");
-        for key in ["labels", "annotations"] {
-            let ours = intended.and_then(|intended| intended.get(key));
+        // What an object was written from is told by its annotations.
+        let keys: &[&str] = if kept {
+            &["labels"]
+        } else {
+            &["labels", "annotations"]
+        };
+        for key in keys {
+            let ours = intended.and_then(|intended| intended.get(*key));
             for (name, value) in ours.and_then(Value::as_object).into_iter().flatten() {
                 let entries = metadata
-                    .entry(key)
+                    .entry(*key)
                     .or_insert_with(|| Value::Object(Map::new()));
                 if let Some(entries) = entries.as_object_mut() {
                     entries.insert(name.clone(), value.clone());
@@ -102,9 +111,19 @@ impl Intent {
         };
         if let Some(object) = merged.as_object_mut() {
             object.insert("metadata".to_owned(), Value::Object(metadata.clone()));
+            if let Some(spec) = live.get("spec").filter(|_| kept) {
+                object.insert("spec".to_owned(), spec.clone());
+            }
         }
         merged
     }
+}
+
+/// Whether a Deployment's spec is still the one it was made with: the API server counts each change of it
+/// in `metadata.generation`, which nobody else can write.
+fn is_as_made(live: &Value) -> bool {
+    let generation = live.pointer("/metadata/generation");
+    generation.and_then(Value::as_i64) == Some(1)
 }
 
 /// Whether a live object belongs to the claim of this UID; `known` is the UID of the object we

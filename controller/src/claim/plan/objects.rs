@@ -6,7 +6,8 @@ use sandgate_shared::{api::SandboxClaim, checks::Dropped, names, reason};
 use serde_json::Value;
 
 use super::{
-    Action, Build, Deletion, FilesIntent, Finding, LiveRef, Plan, Settings, Urgent, Verdict,
+    Action, Build, Deletion, FilesIntent, Finding, Intent, LiveRef, Plan, Settings, Urgent,
+    Verdict,
     baseline::baseline,
     connections::Standing,
     content_claim::content_claim,
@@ -176,10 +177,15 @@ fn ensure(
             Need::Nothing => {}
             Need::Held(until) => build.held_until = Some(earliest(build.held_until, until)),
             Need::Write(action) => {
-                if sealed.kind == ObjectKind::Deployment {
+                let deployment = sealed.kind == ObjectKind::Deployment;
+                if deployment {
                     build.rerendered = pinned.is_some_and(|hash| hash != rendered.template_hash);
                 }
-                intents.push(sealed.into_intent(observed, action, now));
+                let keeps_spec = deployment && matches!(action, Action::Verify(_));
+                intents.push(Intent {
+                    keeps_spec,
+                    ..sealed.into_intent(observed, action, now)
+                });
             }
         }
     }

@@ -28,6 +28,9 @@ pub struct Intent {
     /// Paths that came back too often: while a stranger's edit touches only these, it is left
     /// until the moment given (O-040).
     pub resting: BTreeMap<String, Timestamp>,
+    /// It is rendered otherwise than it was made, which is no reason to write it anew: its spec stays as
+    /// long as nobody changed that since it was made (C-034).
+    pub keeps_spec: bool,
     /// UID this object had when we last wrote it, if we ever did.
     pub known_uid: Option<String>,
 }

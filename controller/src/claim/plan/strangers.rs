@@ -12,7 +12,7 @@ pub(crate) fn strangers(plan: &Plan, applied: &Applied, now: Timestamp) -> Optio
     let mut held = Vec::new();
     for (kind, outcome) in &applied.outcomes {
         let name = kind.as_str();
-        let anew = origin(plan, *kind);
+        let anew = origin(plan, *kind, outcome);
         match outcome {
             Outcome::Healed { paths, .. } => {
                 healed.push(format!("{name} {}{anew}", paths.join(", ")));
@@ -47,9 +47,9 @@ pub(crate) fn strangers(plan: &Plan, applied: &Applied, now: Timestamp) -> Optio
 }
 
 /// Says when a Deployment could not be put back as it was (C-034).
-fn origin(plan: &Plan, kind: ObjectKind) -> &'static str {
+fn origin(plan: &Plan, kind: ObjectKind, outcome: &Outcome) -> &'static str {
     let anew = matches!(&plan.verdict, Verdict::Build(build) if build.rerendered);
-    if anew && kind == ObjectKind::Deployment {
+    if anew && kind == ObjectKind::Deployment && outcome.wrote_spec() {
         " (from its class as that is now, which differs from what it was first built from)"
     } else {
         ""

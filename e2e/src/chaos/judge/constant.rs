@@ -1,6 +1,6 @@
 //! Laws of what never changes. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use sandgate_shared::names::BASELINE_POLICY;
 use serde_json::{Value, json};
@@ -70,20 +70,16 @@ pub fn foreign(history: &[Change]) -> Vec<(u64, String)> {
 
 /// A template that a stranger edited is put right by the class as it is then, so a new one begins there.
 pub fn templates(history: &[Change]) -> Vec<(u64, String)> {
-    let mut bound: BTreeSet<&str> = BTreeSet::new();
     let mut stands: BTreeMap<&str, &Value> = BTreeMap::new();
     let mut found = Vec::new();
     for change in history {
-        if change.place.0 == Kind::Claim && change.phase() == "Bound" {
-            bound.insert(change.uid());
-        }
         let template = change.object.pointer("/spec/template");
         let (Kind::Deployment, Some(template)) = (change.place.0, template) else {
             continue;
         };
         // What this story's strangers do to a template.
         let strange = template.pointer("/spec/hostNetwork") == Some(&Value::Bool(true));
-        if strange || !bound.contains(claim_of(change)) {
+        if strange || claim_of(change).is_empty() {
             stands.remove(change.uid());
             continue;
         }

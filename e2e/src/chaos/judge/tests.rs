@@ -120,11 +120,18 @@ fn dialled() -> Value {
     (Kind::Claim, "a", claim(1, "Pending")),
     (Kind::Deployment, "a-sandbox", of("a", &template("one"))),
 ])]
-#[case::rolled("no sandbox that was bound is rolled, unless a stranger edited it", vec![
+#[case::rolled("no sandbox is rolled, bound or not, unless a stranger edited it", vec![
     baseline(),
     (Kind::Claim, "a", claim(1, "Bound")),
     (Kind::Deployment, "a-sandbox", of("a", &template("one"))),
     (Kind::Deployment, "a-sandbox", of("a", &template("two"))),
+])]
+#[case::rolled_before_it_was_bound("no sandbox is rolled, bound or not, unless a stranger edited it", vec![
+    baseline(),
+    (Kind::Claim, "a", claim(1, "Pending")),
+    (Kind::Deployment, "a-sandbox", of("a", &template("one"))),
+    (Kind::Deployment, "a-sandbox", of("a", &template("two"))),
+    (Kind::Claim, "a", claim(1, "Bound")),
 ])]
 fn a_history_that_breaks_a_law_is_found(
     #[case] law: &str,

@@ -80,12 +80,11 @@ impl Report<'_> {
     }
 
     pub(super) fn template_hash(&self, build: &Build, present: Option<String>) -> Option<String> {
-        let written = self
-            .outcome(ObjectKind::Deployment)
-            .and_then(Outcome::stored);
-        match written {
-            Some(_) => build.template_hash.clone(),
-            None => build.standing_template.clone().or(present),
+        let outcome = self.outcome(ObjectKind::Deployment);
+        if outcome.is_some_and(Outcome::wrote_spec) {
+            build.template_hash.clone()
+        } else {
+            build.standing_template.clone().or(present)
         }
     }
 

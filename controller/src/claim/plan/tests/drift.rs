@@ -5,17 +5,17 @@ use sandgate_shared::api::ClaimPhase;
 use serde_json::{Value, json};
 
 use super::super::Action;
-use super::world::{World, at};
+use super::world::{World, at, start};
 use crate::claim::observed::{Memory, ObjectKind};
 
 /// Everything that was built, without what a write moves by itself.
 fn shape(world: &World) -> Vec<(ObjectKind, Value)> {
     let objects = world.store.iter().map(|(kind, object)| {
         let mut object = object.clone();
-        object["metadata"]
-            .as_object_mut()
-            .unwrap()
-            .remove("resourceVersion");
+        for counted in ["resourceVersion", "generation"] {
+            let metadata = object["metadata"].as_object_mut().unwrap();
+            metadata.remove(counted);
+        }
         (*kind, object)
     });
     objects.collect()
@@ -344,5 +344,83 @@ fn whatever_bears_the_baselines_name_is_put_in_order_by_one_write(#[case] edit: 
     assert_eq!(
         world.store[&ObjectKind::Baseline]["metadata"].get("ownerReferences"),
         None
+    );
+}
+
+/// A claim whose Deployment stands, of which a new process remembers nothing, and whose class was edited.
+fn edited_before_bound() -> World {
+    let mut world = World::codegen();
+    world.settle(start());
+    assert_eq!(world.status().applied, None, "nothing was recorded yet");
+    world.class_mut().image = "ghcr.io/altairalabs/codegen-sandbox:next".to_owned();
+    world.restart();
+    world
+}
+
+// Proves: C-034
+#[test]
+fn a_class_edited_before_the_first_bind_rolls_nothing_and_accuses_nobody_after_a_restart() {
+    let mut world = edited_before_bound();
+    let (stood, pinned) = (
+        world.store[&ObjectKind::Deployment].clone(),
+        world.status().template_hash,
+    );
+    world.settle(at(5));
+    assert_eq!(world.store[&ObjectKind::Deployment], stood);
+    world.pod_is(|pod| pod.ready = true);
+    world.settle(at(10));
+    assert_eq!(world.phase(), Some(ClaimPhase::Bound));
+    assert_eq!(world.store[&ObjectKind::Deployment], stood);
+    assert_eq!(world.condition("SandboxModified"), None);
+    assert_eq!(world.status().template_hash, pinned);
+    assert!(
+        world
+            .status()
+            .applied
+            .is_some_and(|applied| applied.len() == 3)
+    );
+    // And so it stays.
+    world.restart();
+    world.settle(at(15));
+    assert_eq!(world.store[&ObjectKind::Deployment], stood);
+}
+
+// Proves: C-034, O-040
+#[test]
+fn a_label_edited_away_meanwhile_is_put_back_without_the_edited_class() {
+    let mut world = edited_before_bound();
+    let template = world.store[&ObjectKind::Deployment]["spec"]["template"].clone();
+    world.stranger(ObjectKind::Deployment, |deployment| {
+        deployment["metadata"]["labels"]["omnia.altairalabs.ai/sandbox-claim"] = json!("other");
+    });
+    world.settle(at(5));
+    let (_, _, message) = world.condition("SandboxModified").unwrap();
+    assert!(message.contains("Deployment .metadata.labels"), "{message}");
+    assert!(
+        !message.contains("from its class as that is now"),
+        "{message}"
+    );
+    assert_eq!(
+        world.store[&ObjectKind::Deployment]["spec"]["template"],
+        template
+    );
+}
+
+// Proves: C-034, O-040
+#[test]
+fn a_template_edited_meanwhile_is_put_back_from_the_present_class_which_is_said() {
+    let mut world = edited_before_bound();
+    world.stranger(ObjectKind::Deployment, |deployment| {
+        deployment["spec"]["template"]["spec"]["hostNetwork"] = json!(true);
+    });
+    world.settle(at(5));
+    let (_, _, message) = world.condition("SandboxModified").unwrap();
+    assert!(
+        message.contains(".spec.template.spec.hostNetwork"),
+        "{message}"
+    );
+    assert!(
+        message.contains("from its class as that is now"),
+        "{message}"
     );
 }

@@ -310,6 +310,15 @@ impl World {
         }
         self.writes += 1;
         object["metadata"]["resourceVersion"] = json!((1000 + self.writes).to_string());
+        let changed = before.as_ref().is_none_or(|before| {
+            let annotations = |of: &Value| of["metadata"]["annotations"].clone();
+            before["spec"] != object["spec"] || annotations(before) != annotations(&object)
+        });
+        let generation = before
+            .as_ref()
+            .and_then(|it| it["metadata"]["generation"].as_i64());
+        let generation = generation.unwrap_or(0) + i64::from(changed);
+        object["metadata"]["generation"] = json!(generation);
         if before.is_none() {
             let uid = format!("uid-{}-{}", kind.kind().resource().plural, self.writes);
             object["metadata"]["uid"] = json!(uid);
