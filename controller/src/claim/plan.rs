@@ -61,7 +61,9 @@ pub use decision::{EventDraft, StatusDecision};
 pub use digest::digest;
 pub(crate) use events::note as event_note;
 pub use files::{FilesIntent, FilesOutcome};
-pub use gate::{Record, asks_for_place, awaits_proof, ever_bound, holds_place, record};
+pub use gate::{
+    Record, asks_for_place, awaits_proof, ever_bound, holds_place, may_be_promoted, record,
+};
 pub use heal::DryRun;
 pub use network_policy::allowed_services;
 pub use order::{Action, Deletion, FinishedPod, Intent, LiveRef};

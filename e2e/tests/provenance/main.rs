@@ -11,6 +11,7 @@
 )]
 
 mod foreign_webhook;
+mod own_before_policy;
 mod own_connections;
 mod own_edits;
 mod own_leaders;

@@ -58,6 +58,16 @@ pub enum Verdict {
 }
 
 impl Trust {
+    /// Policy and binding, if they stand as they have to.
+    pub fn stood(&self) -> Option<&Stood> {
+        match self {
+            Self::Unproven { stood, .. }
+            | Self::Stopped { stood, .. }
+            | Self::Proven { stood, .. } => Some(stood),
+            Self::Unknown | Self::Unread(_) | Self::Held { .. } | Self::Broken(_) => None,
+        }
+    }
+
     /// Judges a claim by the moment of its creation. `grace` counts from the latest of the creations of
     /// policy, binding and proof; only a claim created after that moment is provable, not at it (P-013).
     pub fn about(&self, created: Timestamp, grace: Duration) -> Verdict {

@@ -28,7 +28,8 @@ pub(super) use class::has_workspace;
 pub(super) use connections::binds;
 pub(super) use mount::unplaced;
 pub(super) use names::{conflict, owns};
-pub use provenance::{asks_for_place, awaits_proof};
+pub(super) use provenance::bound_before_policy;
+pub use provenance::{asks_for_place, awaits_proof, may_be_promoted};
 pub(super) use storage::none as no_storage;
 
 use provenance::Proof;

@@ -165,6 +165,7 @@ impl Report<'_> {
         self.note_widening(&mut conditions);
         if bound_before {
             notes::note_connections(&mut conditions, build);
+            notes::note_provenance(&mut conditions, self.observed);
         }
         Some(next)
     }

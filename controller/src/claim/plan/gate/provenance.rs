@@ -6,7 +6,7 @@ use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::{
     api::{ClaimPhase, SandboxClaim, SandboxClaimSpec},
     reason::{self, condition},
-    trust::{Trust, Verdict},
+    trust::{Stood, Trust, Verdict},
 };
 
 use super::{Gate, bindings, connections::binds, ever_bound, holds};
@@ -31,6 +31,29 @@ pub fn awaits_proof(claim: &SandboxClaim) -> bool {
 pub fn asks_for_place(claim: &SandboxClaim, trust: &Trust, grace: Duration) -> bool {
     let proved = || matches!(trust.about(created(claim), grace), Verdict::Verified);
     not_built(&claim.spec).is_none() && (!awaits_proof(claim) || proved())
+}
+
+/// Whether the claim was bound before the admission policy was there, so that nothing tells who wrote what
+/// only the operator may write. It keeps running (P-018, Q32).
+pub(in crate::claim::plan) fn bound_before_policy(observed: &Observed) -> bool {
+    let claim = &observed.claim;
+    let before = |stood: &Stood| created(claim) < stood.policy_created;
+    ever_bound(claim)
+        && !holds(claim, condition::PROVENANCE_VERIFIED)
+        && Reserved::of(&claim.spec).is_some()
+        && observed.trust.stood().is_some_and(before)
+}
+
+/// Whether work of the claim's may go anywhere: only if it is recorded that the operator wrote the claim, and
+/// with it where that is (P-019, P-025).
+pub fn may_be_promoted(claim: &SandboxClaim) -> bool {
+    let status = claim.status.as_ref();
+    let conditions = status.and_then(|status| status.conditions.as_deref());
+    conditions.unwrap_or_default().iter().any(|found| {
+        found.type_ == condition::PROVENANCE_VERIFIED
+            && found.status == "True"
+            && found.reason == reason::WRITTEN_BY_OPERATOR
+    })
 }
 
 /// What is known of who wrote a claim.

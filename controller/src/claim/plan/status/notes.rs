@@ -9,8 +9,11 @@ use sandgate_shared::{
 
 use super::{Report, conditions::Conditions};
 use crate::claim::{
-    observed::ObjectKind,
-    plan::{Build, ContentOutcome, FilesOutcome, Finding, Refusal, RefusalClass},
+    observed::{ObjectKind, Observed},
+    plan::{
+        Build, ContentOutcome, FilesOutcome, Finding, Refusal, RefusalClass,
+        gate::bound_before_policy,
+    },
 };
 
 impl Report<'_> {
@@ -99,6 +102,15 @@ pub(super) fn note_connections(conditions: &mut Conditions<'_>, build: &Build) {
     } else {
         let message = "every Connection that the claim binds is placed";
         conditions.set_if_present(name, true, reason::CONNECTIONS_PLACED, message);
+    }
+}
+
+/// A claim that was bound when the admission policy came. A record, hence never taken back (P-018).
+pub(super) fn note_provenance(conditions: &mut Conditions<'_>, observed: &Observed) {
+    if bound_before_policy(observed) {
+        let message = "the claim was bound before the admission policy was installed, so nothing tells who wrote it: it keeps running, and its work is promoted nowhere";
+        let name = condition::PROVENANCE_VERIFIED;
+        conditions.set(name, true, reason::BOUND_BEFORE_POLICY, message);
     }
 }
 

@@ -8,6 +8,7 @@ use sandgate_shared::api::{
 use sandgate_shared::trust::{Answer, Distrust, Stood, Trust};
 use serde_json::{Value, json};
 
+use super::super::may_be_promoted;
 use super::world::{World, at, proven, start, stood};
 use crate::claim::observed::Lookup;
 
@@ -343,4 +344,69 @@ fn a_claim_on_its_way_out_is_left_alone(#[case] going: fn(&mut World)) {
     going(&mut world);
     world.settle(start());
     assert_eq!(world.writes, 0);
+}
+
+/// A claim that was bound by an operator without the policy, `seconds` after that came.
+fn bound_unverified(spec: &Value, seconds: i64) -> World {
+    let mut world = made_after(spec, seconds);
+    let conditions = json!([{"type": "Bound", "status": "True", "reason": "SandboxReady",
+        "message": "the sandbox was ready once", "lastTransitionTime": at(0).to_string()}]);
+    let status = json!({"phase": "Bound", "conditions": conditions});
+    world.observed.claim.status = Some(serde_json::from_value(status).unwrap());
+    world
+}
+
+// Proves: P-018, P-019, P-025
+#[test]
+fn a_claim_bound_before_the_policy_keeps_running_is_marked_once_and_promotes_nothing() {
+    for (spec, _) in &reserved()[3..5] {
+        let mut world = bound_unverified(spec, -10);
+        world.settle(at(0));
+        world.pod_is(|pod| pod.ready = true);
+        world.settle(at(1));
+        assert_eq!(
+            world.phase(),
+            Some(ClaimPhase::Bound),
+            "{:?}",
+            world.ready()
+        );
+        let (status, reason, _) = world.condition("ProvenanceVerified").unwrap();
+        assert_eq!(
+            (status.as_str(), reason.as_str()),
+            ("True", "BoundBeforePolicy")
+        );
+        assert!(!may_be_promoted(&world.observed.claim));
+        let (_, decision) = world.reconcile(at(100));
+        assert!(decision.status.is_none());
+    }
+}
+
+// Proves: P-018
+#[test]
+fn a_bound_claim_as_young_as_the_policy_or_without_anything_to_prove_is_not_marked() {
+    let (spec, _) = reserved()[4].clone();
+    for (spec, seconds) in [(spec.clone(), 0), (spec, 10), (json!({}), -10)] {
+        let mut world = bound_unverified(&spec, seconds);
+        world.settle(at(11));
+        assert_eq!(
+            world.condition("ProvenanceVerified"),
+            None,
+            "{spec} {seconds}"
+        );
+        assert!(!may_be_promoted(&world.observed.claim));
+    }
+}
+
+// Proves: P-025
+#[test]
+fn only_the_work_of_a_claim_that_the_operator_is_known_to_have_written_is_promoted() {
+    let (spec, _) = reserved()[4].clone();
+    let mut world = made_after(&spec, 61);
+    assert!(!may_be_promoted(&world.observed.claim));
+    world.settle(at(62));
+    assert!(
+        may_be_promoted(&world.observed.claim),
+        "{:?}",
+        world.status()
+    );
 }
