@@ -4,6 +4,7 @@
 //! POST makes an object once, PUT and DELETE carry the uid and resourceVersion they were decided on.
 
 mod content_claim;
+mod dry_runs;
 mod files;
 mod objects;
 
@@ -17,6 +18,7 @@ use crate::kind::Kind;
 use crate::metrics::Metrics;
 use crate::watch::{Key, Watches};
 
+use dry_runs::DryRuns;
 use objects::name;
 
 /// Writes objects.
@@ -25,6 +27,7 @@ pub struct Apply {
     api: ApiServer,
     watches: Arc<Watches>,
     metrics: Metrics,
+    dry_runs: DryRuns,
 }
 
 /// What a plan's deletions came to.
@@ -56,6 +59,7 @@ impl Apply {
             api,
             watches,
             metrics,
+            dry_runs: DryRuns::default(),
         }
     }
 

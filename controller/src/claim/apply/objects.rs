@@ -111,6 +111,7 @@ impl Apply {
             let put = self.api.replace(place, &merged).await?;
             return self.stored(intent, &put).map(Outcome::Updated);
         }
+        self.dry_runs.turn().await;
         let would_be = self.api.would_replace(place, &merged).await?;
         match intent.judge_dry_run(&standing, &untyped(&would_be)?) {
             DryRun::Same(stored) => {
