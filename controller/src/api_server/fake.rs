@@ -80,7 +80,7 @@ impl Fake {
         let service = tower::service_fn(move |request: Request<Body>| {
             let (fake, told) = (fake.clone(), told.clone());
             async move {
-                let answer = fake.answer(request).await?;
+                let answer = fake.answer(request, None).await?;
                 told.note(answer.headers(), std::time::Instant::now());
                 Ok::<_, std::io::Error>(answer)
             }
