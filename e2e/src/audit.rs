@@ -116,6 +116,22 @@ impl Request {
         self.text(&format!("/requestObject/preconditions/{field}"))
     }
 
+    /// UID of the object, as far as the log keeps it.
+    pub fn uid(&self) -> &str {
+        let said = [
+            "/responseObject/metadata/uid",
+            "/requestObject/preconditions/uid",
+            "/responseObject/details/uid",
+        ];
+        let mut said = said.map(|pointer| self.text(pointer)).into_iter();
+        said.find(|uid| !uid.is_empty()).unwrap_or_default()
+    }
+
+    /// The whole line of the log.
+    pub fn line(&self) -> String {
+        self.0.to_string()
+    }
+
     /// Whether a deletion leaves a pod's programs no time.
     pub fn without_grace(&self) -> bool {
         self.0.pointer("/requestObject/gracePeriodSeconds") == Some(&Value::from(0))

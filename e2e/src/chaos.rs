@@ -12,10 +12,12 @@ use std::time::{Duration, Instant};
 
 use sandgate_shared::names::BASELINE_POLICY;
 
+use crate::audit;
 use crate::cluster::{Options, OwnCluster};
 use crate::controllers::{self, Wanted};
 use crate::failure::{Failure, Outcome};
 use crate::fault_proxy::{Fate, Proxy, Schedule};
+use crate::pair::{GRACE, Pair};
 use crate::scene::Scene;
 use actors::Actors;
 use deeds::{CONTROLLERS, SCENES};
@@ -103,7 +105,14 @@ impl fmt::Display for Report {
 
 /// Plays `length` deeds of a seed on a cluster of its own and judges what came of it.
 pub async fn run(seed: u64, length: u32) -> Outcome<Report> {
-    let mut cluster = Box::pin(OwnCluster::start(Options::default())).await?;
+    let mut options = Options::default();
+    let arguments = vec![format!("--claim-policy-grace={}s", GRACE.as_secs())];
+    options
+        .installation
+        .controller_arguments
+        .clone_from(&arguments);
+    let mut cluster = Box::pin(OwnCluster::start(options)).await?;
+    Pair::ours(&cluster).in_force().await?;
     if let Some(controller) = cluster.installation.controller.as_mut() {
         controller.service.kill();
     }
@@ -121,7 +130,7 @@ pub async fn run(seed: u64, length: u32) -> Outcome<Report> {
             pod: &pod,
             release: "sandgate",
             server: &proxy.server,
-            ..Wanted::default()
+            arguments: &arguments,
         };
         running.push(controllers::start(&cluster, &wanted).await?);
     }
@@ -150,6 +159,11 @@ pub async fn run(seed: u64, length: u32) -> Outcome<Report> {
         None
     };
     let changes = history.so_far()?;
+    let mut findings = judge::judge(&changes);
+    for scene in &actors.scenes {
+        let asked = audit::up_to_now(scene, scene.name()).await?;
+        findings.extend(judge::judge_witnessed(&changes, &asked));
+    }
     cluster.control_plane.check()?;
     Ok(Report {
         seed,
@@ -158,7 +172,7 @@ pub async fn run(seed: u64, length: u32) -> Outcome<Report> {
         changes: changes.len(),
         faults: schedule.drawn(),
         deeds: told,
-        findings: judge::judge(&changes),
+        findings,
         unsettled,
         baseline_away,
     })

@@ -3,25 +3,41 @@
 use std::fmt::Debug;
 
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use sandgate_shared::names::{self, BASELINE_POLICY};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::deeds::{Blow, CLASSES, Deed, Harm, MISSING_CLASS, RUNTIMES, Wanted};
+use super::deeds::{
+    Blow, CLASSES, Credential, Deed, Harm, KEPT, MISSING_CLASS, RUNTIMES, WIRED, Wanted,
+};
 use super::history::Kind;
 use crate::controllers::Controller;
 use crate::failure::{Failure, Outcome};
 use crate::fake_node::{STAGE_LABEL, Stage};
 use crate::fault_proxy::Proxy;
+use crate::namespace::Writer;
 use crate::process;
 use crate::scene::{Scene, manifests};
+
+/// The first half of every claim's handle: its instances are all claims of its session.
+const SANDBOX: &str = "box";
+/// The role of the class [`WIRED`].
+const ROLE: &str = "vcs";
+/// The one Connection of each namespace.
+const CONNECTION: &str = "github";
+/// Its Secret.
+const SECRET: &str = "github-secret";
+/// Its one value.
+pub const CANARY: &str = "canary-of-a-secret";
 
 /// Everybody there is.
 pub struct Actors {
     /// Where claims live.
     pub scenes: Vec<Scene>,
+    /// The operator in each of them.
+    operators: Vec<Writer>,
     /// Who looks after them.
     pub controllers: Vec<Controller>,
     /// The way between these and the API server.
@@ -39,7 +55,13 @@ impl Actors {
         controllers: Vec<Controller>,
         proxy: Proxy,
     ) -> Outcome<Self> {
+        let mut operators = Vec::new();
         for scene in &scenes {
+            operators.push(scene.operator().await?);
+            scene.with_content().await?;
+            for credential in [Credential::Connection, Credential::Secret] {
+                give(scene, credential).await?;
+            }
             for runtime in RUNTIMES.iter().filter(|it| **it != manifests::RUNTIME) {
                 scene.accepts(&manifests::runtime(runtime)).await?;
             }
@@ -51,11 +73,12 @@ impl Actors {
                 patch_it(&api(scene, Kind::Runtime), runtime, &ceilings).await?;
             }
             for (class, stage) in CLASSES {
-                scene.accepts(&manifests::class(class, stage)).await?;
+                scene.accepts(&class_of(class, stage)).await?;
             }
         }
         Ok(Self {
             scenes,
+            operators,
             controllers,
             proxy,
             wanted: Vec::new(),
@@ -93,9 +116,10 @@ impl Actors {
                 class,
                 value,
             } => {
-                let patch = json!({ "spec": {
-                    "env": [{ "name": "EDITED", "value": value.to_string() }],
-                } });
+                let patch = json!({ "spec": { "env": [
+                    { "name": "HOME", "value": "/home/agent" },
+                    { "name": "EDITED", "value": value.to_string() },
+                ] } });
                 let classes = json!({
                     "apiVersion": manifests::API,
                     "kind": "SandboxClass",
@@ -105,6 +129,14 @@ impl Actors {
                 let api: Api<DynamicObject> =
                     Api::namespaced_with(client(scene), scene.name(), &resource);
                 patch_it(&api, class, &patch).await
+            }
+            Deed::Credential { scene, what, gone } => {
+                let scene = self.scene(*scene)?;
+                if *gone {
+                    delete(&api(scene, what.kind()), what.name()).await
+                } else {
+                    give(scene, *what).await
+                }
             }
             Deed::Stray { claim, kind, harm } => {
                 let (scene, wanted) = self.claimed(*claim)?;
@@ -145,12 +177,23 @@ impl Actors {
         if let Some(kind) = wanted.in_the_way {
             scene.accepts(&obstacle(kind, &wanted.name)).await?;
         }
-        let fields = json!({
+        let mut fields = json!({
             "agentRuntimeRef": { "name": wanted.runtime },
             "sessionID": wanted.session,
+            "handle": format!("{SANDBOX}/{}", wanted.name),
         });
+        if let Some(most) = wanted.most {
+            json_patch::merge(&mut fields, &json!({ "maxInstances": most }));
+        }
+        let wired = wanted.class == WIRED;
+        if wired {
+            let binds = json!({ "connections": [{ "role": ROLE, "connection": CONNECTION }] });
+            json_patch::merge(&mut fields, &binds);
+        }
+        let operator = self.operators.get(wanted.scene).filter(|_| wired);
+        let writer = operator.unwrap_or(scene.user());
         let claim = manifests::claim_with(&wanted.name, wanted.class, &fields);
-        scene.user().accepts(&claim).await?;
+        writer.accepts(&claim).await?;
         self.wanted.push(wanted.clone());
         Ok(())
     }
@@ -211,6 +254,56 @@ impl Actors {
                 ))
             })
             .collect()
+    }
+}
+
+impl Credential {
+    fn kind(self) -> Kind {
+        match self {
+            Self::Connection => Kind::Connection,
+            Self::Secret => Kind::Secret,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Connection => CONNECTION,
+            Self::Secret => SECRET,
+        }
+    }
+}
+
+/// Makes it, unless it is there.
+async fn give(scene: &Scene, what: Credential) -> Outcome {
+    let placement = json!({
+        "env": [{ "name": "GH_TOKEN", "key": "token" }],
+        "files": [{ "path": ".token", "template": "token: {{ .token }}\n" }],
+    });
+    let manifest = match what {
+        Credential::Connection => manifests::connection(CONNECTION, &placement),
+        Credential::Secret => manifests::secret(CONNECTION, CANARY),
+    };
+    let object = serde_json::from_value(manifest)?;
+    match api(scene, what.kind())
+        .create(&PostParams::default(), &object)
+        .await
+    {
+        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+        made => Ok(made.map(drop)?),
+    }
+}
+
+fn class_of(name: &str, stage: Stage) -> Value {
+    match name {
+        KEPT => manifests::with_workspace(manifests::class(name, stage)),
+        WIRED => {
+            let fields = json!({
+                "env": [{ "name": "HOME", "value": "/home/agent" }],
+                "connections": [{ "role": ROLE }],
+            });
+            manifests::class_with(name, stage, &fields)
+        }
+        _ => manifests::class(name, stage),
     }
 }
 

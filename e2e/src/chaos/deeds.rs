@@ -11,11 +11,17 @@ use crate::scene::manifests::RUNTIME;
 /// Runtimes of each namespace.
 pub const RUNTIMES: [&str; 2] = [RUNTIME, "second"];
 /// Classes of each namespace, and what becomes of their pods.
-pub const CLASSES: [(&str, Stage); 3] = [
+pub const CLASSES: [(&str, Stage); 5] = [
     ("quick", Stage::Ready),
     ("slow", Stage::Late),
     ("stuck", Stage::NeverReady),
+    (KEPT, Stage::Ready),
+    (WIRED, Stage::Ready),
 ];
+/// The class whose sandboxes mount a directory of the workspace.
+pub const KEPT: &str = "kept";
+/// The class whose claims bind the one Connection there is, which only the operator may.
+pub const WIRED: &str = "wired";
 /// A class that nobody makes.
 pub const MISSING_CLASS: &str = "missing";
 /// Namespaces.
@@ -38,6 +44,8 @@ pub struct Wanted {
     pub class: &'static str,
     /// The session it is for.
     pub session: String,
+    /// How many of its sandbox its session may have.
+    pub most: Option<u32>,
     /// An object of somebody else's that stands where one of the claim's is to be.
     pub in_the_way: Option<Kind>,
 }
@@ -49,6 +57,13 @@ pub enum Harm {
     Edit,
     /// Gone.
     Delete,
+}
+
+/// What the credential of a namespace's Connection comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credential {
+    Connection,
+    Secret,
 }
 
 /// How a controller is treated.
@@ -81,6 +96,12 @@ pub enum Deed {
         scene: usize,
         class: &'static str,
         value: u32,
+    },
+    /// A Connection or its Secret goes, or comes back.
+    Credential {
+        scene: usize,
+        what: Credential,
+        gone: bool,
     },
     /// Somebody lays hands on an object of a claim, by number.
     Stray {
@@ -126,12 +147,17 @@ fn draw(rng: &mut Rng, claims: &mut usize) -> Deed {
             concurrent: ceiling(rng, 5),
             per_session: ceiling(rng, 3),
         },
-        61..66 => Deed::Class {
+        61..65 => Deed::Class {
             scene,
             class: one_of(rng, &CLASSES).0,
             value: rng.u32(..),
         },
-        66..76 => Deed::Stray {
+        65..69 => Deed::Credential {
+            scene,
+            what: one_of(rng, &[Credential::Connection, Credential::Secret]),
+            gone: rng.bool(),
+        },
+        69..76 => Deed::Stray {
             claim,
             kind: one_of(rng, &[Kind::Policy, Kind::Service, Kind::Deployment]),
             harm: harm(rng),
@@ -172,6 +198,7 @@ fn wanted(rng: &mut Rng, scene: usize, number: usize) -> Wanted {
         runtime: one_of(rng, &RUNTIMES),
         class,
         session: format!("session-{}", rng.usize(..SESSIONS)),
+        most: (rng.u8(..6) == 0).then(|| rng.u32(1..3)),
         in_the_way,
     }
 }

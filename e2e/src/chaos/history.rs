@@ -32,17 +32,23 @@ pub enum Kind {
     Policy,
     /// `Pod`
     Pod,
+    /// `Connection`
+    Connection,
+    /// `Secret`
+    Secret,
 }
 
 impl Kind {
     /// Each of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Claim,
         Self::Runtime,
         Self::Deployment,
         Self::Service,
         Self::Policy,
         Self::Pod,
+        Self::Connection,
+        Self::Secret,
     ];
 
     /// How the API server is asked for it.
@@ -59,6 +65,8 @@ impl Kind {
                 "networkpolicies",
             ),
             Self::Pod => ("", "v1", "Pod", "pods"),
+            Self::Connection => (GROUP, VERSION, "Connection", "connections"),
+            Self::Secret => ("", "v1", "Secret", "secrets"),
         };
         ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
     }

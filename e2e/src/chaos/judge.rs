@@ -6,10 +6,13 @@ mod constant;
 mod order;
 mod sandbox;
 mod seat;
+mod secrets;
 #[cfg(test)]
 mod tests;
+mod witness;
 
 use super::history::{Change, Kind};
+use crate::audit::Request;
 
 pub use sandbox::unsettled;
 
@@ -57,8 +60,27 @@ const LAWS: &[Law] = &[
     ),
     (
         "no sandbox is rolled, bound or not, unless a stranger edited it",
-        constant::templates,
+        |history| constant::templates(&secrets::plain(history)),
     ),
+    ("no value of a Secret is told", secrets::told),
+];
+
+/// The same of what controllers asked for.
+type Witnessed = (
+    &'static str,
+    fn(&[Change], &[Request]) -> Vec<(u64, String)>,
+);
+
+const WITNESSED: &[Witnessed] = &[
+    (
+        "no controller writes to somebody else's object",
+        witness::foreign,
+    ),
+    (
+        "nobody but controllers writes a claim's status",
+        witness::forged,
+    ),
+    ("no controller tells the value of a Secret", witness::told),
 ];
 
 /// Everything in this history that breaks a law.
@@ -72,6 +94,15 @@ pub fn judge(history: &[Change]) -> Vec<Finding> {
         }));
     }
     findings
+}
+
+/// Everything in the API server's audit log that breaks a law, beside this history.
+pub fn judge_witnessed(history: &[Change], asked: &[Request]) -> Vec<Finding> {
+    let found = WITNESSED.iter().flat_map(|(law, finds)| {
+        let found = finds(history, asked).into_iter();
+        found.map(|(version, seen)| Finding { law, version, seen })
+    });
+    found.collect()
 }
 
 /// How many claims were admitted, one that was made again counted again.

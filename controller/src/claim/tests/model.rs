@@ -26,7 +26,7 @@ use world::World;
 /// Steps of one story.
 const STEPS: std::ops::Range<usize> = 4..40;
 /// Stories of each quarter.
-const CASES: u32 = 300;
+const CASES: u32 = 250;
 fn on_paused_time<T>(story: impl Future<Output = T>) -> T {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_time().start_paused(true).build();

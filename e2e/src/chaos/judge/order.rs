@@ -16,6 +16,8 @@ pub fn overtaken(history: &[Change]) -> Vec<(u64, String)> {
                 && it.is_live()
                 && it.runtime() == claim.runtime()
                 && it.turn() < claim.turn()
+                // Its own limit may hold it.
+                && it.most().is_none()
         });
         let waiting: Vec<&Change> = waiting
             .copied()

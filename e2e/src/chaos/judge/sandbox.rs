@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::of_kind;
 use super::seat::{self, STALE, Seat as _, claim_of};
+use super::secrets;
 use crate::chaos::history::{Change, Kind, Standing, standing};
 
 fn is_ready(pod: &Change) -> bool {
@@ -88,7 +89,8 @@ pub fn unsettled(history: &[Change], may_fail: &[(String, String)]) -> Vec<Strin
             {
                 false
             }
-            "Failed" => doomed,
+            // One that binds a Connection may find it gone.
+            "Failed" => doomed || reason.starts_with("Connection"),
             "Queued" => is_full(&now, claim),
             "Bound" => has_addresses(claim) && !doomed,
             "Pending" => claim.text("/spec/classRef/name") == "stuck" && claim.is_admitted(),
@@ -96,6 +98,9 @@ pub fn unsettled(history: &[Change], may_fail: &[(String, String)]) -> Vec<Strin
         };
         if !settled {
             told.push(said("and may not stay so"));
+        }
+        if let Some(misplaced) = secrets::misplaced(&now, claim) {
+            told.push(said(&misplaced));
         }
         let builds = claim.is_live() && claim.is_admitted();
         for kind in [Kind::Deployment, Kind::Service, Kind::Policy] {
@@ -139,5 +144,8 @@ fn is_full(now: &Standing<'_>, claim: &Change) -> bool {
         });
         let holding = seat::holding(now, claim.runtime(), session);
         most.is_some_and(|most| holding as u64 >= most)
-    })
+    }) || {
+        let instances = seat::holding(now, claim.runtime(), Some(claim.session()));
+        claim.most().is_some_and(|most| instances as u64 >= most)
+    }
 }

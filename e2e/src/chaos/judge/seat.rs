@@ -27,6 +27,8 @@ pub trait Seat {
     fn runtime(&self) -> (&str, &str);
     /// Its session.
     fn session(&self) -> &str;
+    /// How many of its sandbox its session may have.
+    fn most(&self) -> Option<u64>;
 }
 
 impl Seat for Change {
@@ -57,6 +59,10 @@ impl Seat for Change {
 
     fn session(&self) -> &str {
         self.text("/spec/sessionID")
+    }
+
+    fn most(&self) -> Option<u64> {
+        self.object.pointer("/spec/maxInstances")?.as_u64()
     }
 }
 

@@ -10,7 +10,7 @@ use super::{judge, unsettled};
 use crate::chaos::history::{Change, Kind};
 
 /// Changes a second apart, numbered from one on.
-fn history(changes: Vec<(Kind, &str, Value)>) -> Vec<Change> {
+pub fn history(changes: Vec<(Kind, &str, Value)>) -> Vec<Change> {
     let mut version = 0;
     let made = changes.into_iter().map(|(kind, name, object)| {
         version += 1;
@@ -28,7 +28,7 @@ fn history(changes: Vec<(Kind, &str, Value)>) -> Vec<Change> {
 }
 
 /// A claim made at second `created`, in this phase; one that is `Pending` or later was admitted.
-fn claim(created: u32, phase: &str) -> Value {
+pub fn claim(created: u32, phase: &str) -> Value {
     let admitted = if ["Pending", "Bound"].contains(&phase) {
         "True"
     } else {
@@ -44,12 +44,12 @@ fn claim(created: u32, phase: &str) -> Value {
     })
 }
 
-fn with(mut object: Value, more: &Value) -> Value {
+pub fn with(mut object: Value, more: &Value) -> Value {
     json_patch::merge(&mut object, more);
     object
 }
 
-fn of(claim: &str, more: &Value) -> Value {
+pub fn of(claim: &str, more: &Value) -> Value {
     with(
         json!({ "metadata": { "labels": { LABEL_CLAIM_UID: claim } } }),
         more,
@@ -85,6 +85,16 @@ fn dialled() -> Value {
     (Kind::Runtime, "agent", runtime(1)),
     (Kind::Claim, "a", claim(1, "Pending")),
     (Kind::Claim, "b", claim(2, "Pending")),
+])]
+#[case::one_too_many_of_a_sandbox("no ceiling is exceeded", vec![
+    (Kind::Runtime, "agent", json!({})),
+    (Kind::Claim, "a", with(claim(1, "Pending"), &json!({ "spec": { "maxInstances": 9 } }))),
+    (Kind::Claim, "b", with(claim(2, "Pending"), &json!({ "spec": { "sessionID": "s1", "maxInstances": 1 } }))),
+])]
+#[case::one_too_many_of_a_session("no ceiling is exceeded", vec![
+    (Kind::Runtime, "agent", json!({ "spec": { "sandbox": { "maxPerSession": 1 } } })),
+    (Kind::Claim, "a", claim(1, "Pending")),
+    (Kind::Claim, "b", with(claim(2, "Pending"), &json!({ "spec": { "sessionID": "s1" } }))),
 ])]
 #[case::the_younger_first("no claim is admitted before an older one that waits for the same", vec![
     (Kind::Runtime, "agent", runtime(1)),

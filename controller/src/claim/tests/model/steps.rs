@@ -160,7 +160,7 @@ fn comes() -> impl Strategy<Value = Comes> {
 }
 
 fn make() -> impl Strategy<Value = Deed> {
-    let most = option::weighted(0.2, 0..3_u32);
+    let most = option::weighted(0.2, 1..3_u32);
     (0..CLAIMS.len(), 0..2_usize, class(), most).prop_map(|(claim, session, class, most)| {
         Deed::Make {
             claim,
