@@ -30,8 +30,9 @@ pub use clock::Clock;
 /// Longest wait for an answer. Writes of ours pass no webhook of ours, so this is generous.
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
-/// How many objects are listed at once: few enough that their text takes little memory.
-const PAGE: u32 = 500;
+/// How many objects are listed at once. A page stands in memory as text and as a tree, for each kind that
+/// is listed at the time, and what an allocator got for it is not given back whole.
+pub(crate) const PAGE: u32 = 50;
 
 /// A connection to the API server.
 #[derive(Clone)]

@@ -22,7 +22,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::admission_queue::Limit;
-use crate::api_server::ApiServer;
+use crate::api_server::{ApiServer, PAGE};
 use crate::cause::{self, Chain};
 use crate::metrics::Metrics;
 use crate::queue::Queue;
@@ -98,6 +98,7 @@ pub fn follow_all(
 async fn follow(source: Source, watches: Arc<Watches>, api: ApiServer, metrics: Metrics) {
     let config = watcher::Config {
         label_selector: source.label_selector(),
+        page_size: Some(PAGE),
         ..watcher::Config::default()
     };
     let intake = Intake {

@@ -15,7 +15,7 @@ pub(super) struct Memories(Mutex<HashMap<Key, Remembered>>);
 #[derive(Debug)]
 struct Remembered {
     uid: Option<String>,
-    memory: Memory,
+    memory: Box<Memory>,
 }
 
 impl Memories {
@@ -26,7 +26,7 @@ impl Memories {
             .get(key)
             .filter(|known| known.uid == claim.metadata.uid)
         {
-            Some(known) => known.memory.clone().completed_from(claim.status.as_ref()),
+            Some(known) => Memory::clone(&known.memory).completed_from(claim.status.as_ref()),
             None => Memory::recall(claim.status.as_ref()),
         }
     }
@@ -34,6 +34,7 @@ impl Memories {
     /// Remembers.
     pub(super) fn keep(&self, key: &Key, claim: &SandboxClaim, memory: Memory) {
         let uid = claim.metadata.uid.clone();
+        let memory = Box::new(memory);
         self.lock().insert(key.clone(), Remembered { uid, memory });
     }
 

@@ -4,7 +4,7 @@
 //! place at once. Within one resource the API server's resourceVersions grow, so whichever is newer
 //! wins, and a write that the watch has already overtaken changes nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, hash_map};
 use std::hash::Hash;
 
 use super::Key;
@@ -13,7 +13,7 @@ use super::Key;
 #[derive(Debug)]
 pub struct Table<V, G> {
     entries: BTreeMap<Key, Entry<V>>,
-    members: HashMap<G, BTreeSet<Key>>,
+    members: HashMap<G, Keys>,
     groups: fn(&Key, &V) -> Vec<G>,
     /// The newest version that the watch has delivered.
     delivered: u64,
@@ -24,7 +24,54 @@ pub struct Table<V, G> {
 #[derive(Debug)]
 struct Entry<V> {
     version: u64,
-    value: V,
+    /// In a box: a tree keeps room for almost twice as many entries as it has.
+    value: Box<V>,
+}
+
+/// The keys of a group, never none.
+#[derive(Debug)]
+enum Keys {
+    /// Most groups have but one, for which a set would keep room for eleven.
+    One(Key),
+    Many(BTreeSet<Key>),
+}
+
+impl Keys {
+    fn iter(&self) -> impl Iterator<Item = &Key> {
+        let (one, many) = match self {
+            Self::One(key) => (Some(key), None),
+            Self::Many(keys) => (None, Some(keys)),
+        };
+        one.into_iter().chain(many.into_iter().flatten())
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Many(keys) => keys.len(),
+        }
+    }
+
+    fn insert(&mut self, key: Key) {
+        match self {
+            Self::One(only) if *only == key => {}
+            Self::One(first) => *self = Self::Many([std::mem::take(first), key].into()),
+            Self::Many(keys) => {
+                keys.insert(key);
+            }
+        }
+    }
+
+    /// Whether none is left.
+    fn remove(&mut self, key: &Key) -> bool {
+        match self {
+            Self::One(only) => only == key,
+            Self::Many(keys) => {
+                keys.remove(key);
+                keys.is_empty()
+            }
+        }
+    }
 }
 
 impl<V, G: Hash + Eq> Table<V, G> {
@@ -41,7 +88,7 @@ impl<V, G: Hash + Eq> Table<V, G> {
 
     /// The object under a key.
     pub fn get(&self, key: &Key) -> Option<&V> {
-        self.entries.get(key).map(|entry| &entry.value)
+        self.entries.get(key).map(|entry| &*entry.value)
     }
 
     /// How many objects there are.
@@ -65,12 +112,12 @@ impl<V, G: Hash + Eq> Table<V, G> {
 
     /// All keys of a group, in order.
     pub fn group(&self, group: &G) -> impl Iterator<Item = &Key> {
-        self.members.get(group).into_iter().flatten()
+        self.members.get(group).into_iter().flat_map(Keys::iter)
     }
 
     /// How many objects a group has.
     pub fn count(&self, group: &G) -> usize {
-        self.members.get(group).map_or(0, BTreeSet::len)
+        self.members.get(group).map_or(0, Keys::len)
     }
 
     /// All objects of a group, in order of their keys.
@@ -162,8 +209,14 @@ impl<V, G: Hash + Eq> Table<V, G> {
     fn put(&mut self, key: Key, version: u64, value: V) -> Option<V> {
         let before = self.take(&key);
         for group in (self.groups)(&key, &value) {
-            self.members.entry(group).or_default().insert(key.clone());
+            match self.members.entry(group) {
+                hash_map::Entry::Occupied(mut keys) => keys.get_mut().insert(key.clone()),
+                hash_map::Entry::Vacant(place) => {
+                    place.insert(Keys::One(key.clone()));
+                }
+            }
         }
+        let value = Box::new(value);
         self.entries.insert(key, Entry { version, value });
         before
     }
@@ -171,14 +224,13 @@ impl<V, G: Hash + Eq> Table<V, G> {
     fn take(&mut self, key: &Key) -> Option<V> {
         let Entry { value, .. } = self.entries.remove(key)?;
         for group in (self.groups)(key, &value) {
-            if let Some(keys) = self.members.get_mut(&group) {
-                keys.remove(key);
-                if keys.is_empty() {
-                    self.members.remove(&group);
-                }
+            if let hash_map::Entry::Occupied(mut keys) = self.members.entry(group)
+                && keys.get_mut().remove(key)
+            {
+                keys.remove();
             }
         }
-        Some(value)
+        Some(*value)
     }
 }
 
