@@ -45,18 +45,23 @@ struct World {
     fence: Fence,
 }
 
+/// A server with a runtime, a class and a claim of it.
+fn server() -> Fake {
+    let server = Fake::default();
+    let placed = |name: &str| json!({"namespace": "ns", "name": name, "uid": name});
+    let runtime = json!({"metadata": placed("rt"), "spec": {"sandbox": {"enabled": true}}});
+    server.put(Kind::AgentRuntime, runtime);
+    let class = json!({"metadata": placed("py"),
+        "spec": {"image": "x", "ports": [{"name": "http", "port": 80}]}});
+    server.put(Kind::SandboxClass, class);
+    server.put(Kind::SandboxClaim, claim("a", "claim"));
+    server
+}
+
 impl World {
     /// A runtime, a class and a claim of it.
     fn new() -> Self {
-        let server = Fake::default();
-        let placed = |name: &str| json!({"namespace": "ns", "name": name, "uid": name});
-        let runtime = json!({"metadata": placed("rt"), "spec": {"sandbox": {"enabled": true}}});
-        server.put(Kind::AgentRuntime, runtime);
-        let class = json!({"metadata": placed("py"),
-            "spec": {"image": "x", "ports": [{"name": "http", "port": 80}]}});
-        server.put(Kind::SandboxClass, class);
-        server.put(Kind::SandboxClaim, claim("a", "claim"));
-        Self::started_on(server)
+        Self::started_on(server())
     }
 
     /// A controller that has just started and listed everything.

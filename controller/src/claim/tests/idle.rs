@@ -3,23 +3,14 @@
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::{Leaderless, World, claim};
-use crate::api_server::fake::Fake;
+use super::{Leaderless, World, server};
 use crate::kind::Kind;
 
 const CLAIM: &str = "/apis/omnia.altairalabs.ai/v1alpha1/namespaces/ns/sandboxclaims/a";
 
 /// A claim in this phase, last used as long ago as this.
 async fn aged(phase: &str, hours: i64) -> World {
-    let server = Fake::default();
-    let placed = |name: &str| json!({"namespace": "ns", "name": name, "uid": name});
-    let runtime = json!({"metadata": placed("rt"), "spec": {"sandbox": {"enabled": true}}});
-    server.put(Kind::AgentRuntime, runtime);
-    let class = json!({"metadata": placed("py"),
-        "spec": {"image": "x", "ports": [{"name": "http", "port": 80}]}});
-    server.put(Kind::SandboxClass, class);
-    server.put(Kind::SandboxClaim, claim("a", "claim"));
-    let world = World::keeping_time(server);
+    let world = World::keeping_time(server());
     world.look().await;
     world.edit_status(|status| {
         status["phase"] = json!(phase);
