@@ -62,7 +62,8 @@ pub use digest::digest;
 pub(crate) use events::note as event_note;
 pub use files::{FilesIntent, FilesOutcome};
 pub use gate::{
-    Record, asks_for_place, awaits_proof, ever_bound, holds_place, may_be_promoted, record,
+    Record, asks_for_place, awaits_proof, ever_bound, holds_place, lacks_record, may_be_promoted,
+    record,
 };
 pub use heal::DryRun;
 pub use network_policy::allowed_services;

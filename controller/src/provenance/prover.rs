@@ -190,7 +190,7 @@ impl Prover {
         }
     }
 
-    /// Tells what is known, and lets every claim that waits for it be looked at.
+    /// Tells what is known, and lets every claim be looked at for which that may be news.
     fn tell(&self, trust: Trust) {
         self.metrics
             .policy_proven(matches!(trust, Trust::Proven { .. }));
@@ -199,7 +199,7 @@ impl Prover {
         }
         let trust = self.provenance.trust();
         tracing::info!(?trust, "what is known of policy and binding changed");
-        for claim in self.watches.index.awaiting_proof() {
+        for claim in self.watches.index.lacking_record() {
             self.watches.queue.push(Subject::Claim(claim));
         }
     }

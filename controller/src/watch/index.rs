@@ -171,9 +171,9 @@ impl Index {
         self.lock().neighbours(namespace)
     }
 
-    /// Claims that wait for proof that the operator wrote them.
-    pub fn awaiting_proof(&self) -> BTreeSet<Key> {
-        self.lock().awaiting_proof()
+    /// Claims of which it is not recorded who wrote them, and may be once more is known of the policy.
+    pub fn lacking_record(&self) -> BTreeSet<Key> {
+        self.lock().lacking_record()
     }
 
     /// How many claims there are.

@@ -29,7 +29,7 @@ pub(super) use connections::binds;
 pub(super) use mount::unplaced;
 pub(super) use names::{conflict, owns};
 pub(super) use provenance::bound_before_policy;
-pub use provenance::{asks_for_place, awaits_proof, may_be_promoted};
+pub use provenance::{asks_for_place, awaits_proof, lacks_record, may_be_promoted};
 pub(super) use storage::none as no_storage;
 
 use provenance::Proof;

@@ -183,10 +183,10 @@ impl State {
         })
     }
 
-    /// Claims that wait for proof that the operator wrote them.
-    pub(super) fn awaiting_proof(&self) -> BTreeSet<Key> {
-        let awaits = |key: &&Key| self.claims.get(key).is_some_and(plan::awaits_proof);
-        self.claims.keys().filter(awaits).cloned().collect()
+    /// Claims of which it is not recorded who wrote them, and may be once more is known of the policy.
+    pub(super) fn lacking_record(&self) -> BTreeSet<Key> {
+        let lacks = |key: &&Key| self.claims.get(key).is_some_and(plan::lacks_record);
+        self.claims.keys().filter(lacks).cloned().collect()
     }
 
     /// The baseline policy of a namespace, if anything in it needs one.

@@ -104,6 +104,34 @@ fn a_stale_claim_does_not_replace_the_one_we_wrote() {
     assert_eq!(phase.as_str(), "Failed");
 }
 
+// Proves: P-017, P-018
+#[test]
+fn news_of_the_policy_concern_every_claim_that_lacks_a_record_though_it_was_bound() {
+    let condition = |name| json!({"type": name, "status": "True", "reason": "R", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    let standing = [
+        ("waiting", json!({"phase": "Pending"})),
+        (
+            "bound",
+            json!({"phase": "Bound", "conditions": [condition("Bound")]}),
+        ),
+        (
+            "recorded",
+            json!({"phase": "Bound", "conditions": [condition("Bound"), condition("ProvenanceVerified")]}),
+        ),
+        ("over", json!({"phase": "Failed"})),
+    ];
+    let index = index();
+    for (name, status) in standing {
+        let mut claim = claim(name, 1);
+        claim["spec"]["targetPath"] = json!("projects/shop");
+        claim["status"] = status;
+        index.observe(Source::Claims, object(claim)).unwrap();
+    }
+    let lacking = index.lacking_record();
+    let expected = ["bound", "waiting"].map(|name| Key::new("ns", name));
+    assert_eq!(lacking, BTreeSet::from(expected));
+}
+
 #[test]
 fn a_class_and_a_runtime_concern_the_claims_that_name_them() {
     let index = index();

@@ -18,12 +18,15 @@ use crate::claim::{
 /// Whether the claim holds something that only the operator may write, it is not recorded that the
 /// operator did, and that can still be found out. A claim that was bound once keeps running (P-017).
 pub fn awaits_proof(claim: &SandboxClaim) -> bool {
+    lacks_record(claim) && !ever_bound(claim)
+}
+
+/// Whether what is found out about policy and binding may change what is recorded of who wrote the claim: of
+/// one that awaits proof, and of one that was bound without any (P-018).
+pub fn lacks_record(claim: &SandboxClaim) -> bool {
     let phase = claim.status.as_ref().and_then(|status| status.phase);
     let over = matches!(phase, Some(ClaimPhase::Failed | ClaimPhase::Completed));
-    !over
-        && !holds(claim, condition::PROVENANCE_VERIFIED)
-        && !ever_bound(claim)
-        && Reserved::of(&claim.spec).is_some()
+    !over && !holds(claim, condition::PROVENANCE_VERIFIED) && Reserved::of(&claim.spec).is_some()
 }
 
 /// Whether the claim asks for a place under its runtime's limits, as far as what only the operator may
@@ -38,10 +41,7 @@ pub fn asks_for_place(claim: &SandboxClaim, trust: &Trust, grace: Duration) -> b
 pub(in crate::claim::plan) fn bound_before_policy(observed: &Observed) -> bool {
     let claim = &observed.claim;
     let before = |stood: &Stood| created(claim) < stood.policy_created;
-    ever_bound(claim)
-        && !holds(claim, condition::PROVENANCE_VERIFIED)
-        && Reserved::of(&claim.spec).is_some()
-        && observed.trust.stood().is_some_and(before)
+    ever_bound(claim) && lacks_record(claim) && observed.trust.stood().is_some_and(before)
 }
 
 /// Whether work of the claim's may go anywhere: only if it is recorded that the operator wrote the claim, and
