@@ -1,25 +1,38 @@
 //! Names an object within its kind. Pure.
 
 use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use kube::core::ObjectMeta;
 
-/// Namespace and name; the namespace is empty for a kind that has none.
+/// Namespace and name; the namespace is empty for a kind that has none. Clones share one text: the key of
+/// a claim stands in a dozen tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
+pub struct Key(Arc<Names>);
+
+/// What a [`Key`] is made of.
+#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Names {
     /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
 }
 
+impl Deref for Key {
+    type Target = Names;
+
+    fn deref(&self) -> &Names {
+        &self.0
+    }
+}
+
 impl Key {
     /// A key.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
-        Self {
-            namespace: namespace.into(),
-            name: name.into(),
-        }
+        let (namespace, name) = (namespace.into(), name.into());
+        Self(Arc::new(Names { namespace, name }))
     }
 
     /// The key of a live object.

@@ -83,7 +83,7 @@ fn exactly_those_are_woken_that_have_a_place_and_do_not_know_it() {
     let next = |on: &Basis| {
         let mut next = ledger.next(&runtime(), on, || seats.to_vec());
         next.sort();
-        next.into_iter().map(|key| key.name).collect::<Vec<_>>()
+        next.iter().map(|key| key.name.clone()).collect::<Vec<_>>()
     };
     assert_eq!(next(&on), ["a", "b"]);
     ask(&ledger, "a", &on, &seats);

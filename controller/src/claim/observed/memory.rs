@@ -19,8 +19,8 @@ const HEAL_PAUSE_SECONDS: i64 = 300;
 /// What one process remembers of a claim.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
-    /// Each object as last written by us.
-    pub applied: BTreeMap<ObjectKind, AppliedRecord>,
+    /// Each object as last written by us. In boxes: a tree keeps room for eleven.
+    pub applied: BTreeMap<ObjectKind, Box<AppliedRecord>>,
     /// Heals, oldest first; those older than 10 minutes are dropped.
     pub heals: Vec<PastHeal>,
     /// Strangers' edits that are left standing for a while, because they came back too often.
@@ -95,7 +95,7 @@ impl Memory {
                 digest: object.digest.clone(),
                 intent: None,
             };
-            Some((*kind, record))
+            Some((*kind, Box::new(record)))
         });
         Self {
             applied: applied.collect(),
@@ -127,7 +127,7 @@ impl Memory {
                     digest: stored.digest.clone(),
                     intent: hash.clone(),
                 };
-                self.applied.insert(*kind, record);
+                self.applied.insert(*kind, Box::new(record));
                 if self.refusal.as_ref().is_some_and(|past| past.kind == *kind) {
                     self.refusal = None;
                 }

@@ -1,7 +1,5 @@
 //! The objects that Sandgate builds: their kinds, and what is kept of a live one. Data.
 
-use std::collections::BTreeMap;
-
 use crate::kind::Kind;
 
 /// The objects built for a claim, in the order they are made.
@@ -59,6 +57,6 @@ pub struct LiveObject {
     pub bindings: Option<String>,
     /// It has a deletionTimestamp.
     pub deleting: bool,
-    /// Port numbers by name; only read for a Service.
-    pub ports: BTreeMap<String, i32>,
+    /// Names and numbers of its ports; only read for a Service.
+    pub ports: Vec<(String, i32)>,
 }

@@ -3,8 +3,6 @@
 //! Policies add up: one that selects a sandbox's pod and has a rule opens what the claim's own keeps
 //! shut. What cannot be understood counts as open: it is said rather than passed over.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::{Selector, SelectorExt as _};
 use sandgate_shared::names;
@@ -96,9 +94,9 @@ impl Opening {
     }
 
     /// Whether pods with these labels are opened.
-    pub fn selects(&self, labels: &BTreeMap<String, String>) -> bool {
+    pub fn selects(&self, labels: &[(String, String)]) -> bool {
         match &self.pods {
-            Pods::Selected(selector) => selector.matches(labels),
+            Pods::Selected(selector) => selector.matches(&labels.iter().cloned().collect()),
             Pods::Unknown(_) => true,
         }
     }

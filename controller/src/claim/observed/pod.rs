@@ -1,7 +1,5 @@
 //! What matters of a claim's pods and of what makes them. Data.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::jiff::Timestamp;
 
 use super::Widening;
@@ -29,7 +27,7 @@ pub struct ObservedPod {
     /// When it was created, if known.
     pub created: Option<Timestamp>,
     /// All its labels: policies may select it by any.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Vec<(String, String)>,
     /// The policies that open it and are not its claim's own; found when a claim is looked at.
     pub opened_by: Vec<Widening>,
     /// Its condition `Ready` is true.

@@ -1,7 +1,5 @@
 //! From API objects to the views of [`super`]. Pure; a field that is missing or odd reads as absent.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::{
     api::{
         apps::v1::ReplicaSet,
@@ -52,14 +50,21 @@ impl LiveObject {
     }
 }
 
-fn ports_by_name(object: &Value) -> BTreeMap<String, i32> {
+/// All of them, without room for more: they are kept for as long as their object stands.
+fn exactly<T>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.collect();
+    items.shrink_to_fit();
+    items
+}
+
+fn ports_by_name(object: &Value) -> Vec<(String, i32)> {
     let ports = object.pointer("/spec/ports").and_then(Value::as_array);
     let named = ports.into_iter().flatten().filter_map(|port| {
         let name = port.get("name")?.as_str()?;
         let number = i32::try_from(port.get("port")?.as_i64()?).ok()?;
         Some((name.to_owned(), number))
     });
-    named.collect()
+    exactly(named)
 }
 
 impl AllowedTarget {
@@ -82,9 +87,9 @@ impl AllowedTarget {
         // `None` of a headless Service is no address.
         let addresses = spec.cluster_ips.iter().flatten();
         Self {
-            selector: selector.unwrap_or_default(),
-            addresses: addresses.filter_map(|text| text.parse().ok()).collect(),
-            ports: ports.collect(),
+            selector: exactly(selector.into_iter().flatten()),
+            addresses: exactly(addresses.filter_map(|text| text.parse().ok())),
+            ports: exactly(ports),
         }
     }
 }
@@ -130,7 +135,7 @@ impl ObservedPod {
             uid: pod.metadata.uid.clone().unwrap_or_default(),
             controller: controller_of(pod.metadata.owner_references.as_deref()),
             created: pod.metadata.creation_timestamp.as_ref().map(|at| at.0),
-            labels: pod.metadata.labels.clone().unwrap_or_default(),
+            labels: exactly(pod.metadata.labels.clone().into_iter().flatten()),
             opened_by: Vec::new(),
             ready: condition(pod, "Ready").is_some_and(|ready| ready.status == "True"),
             unready: unready(pod, unready_since),
@@ -139,9 +144,9 @@ impl ObservedPod {
             disruption: disruption(pod, finished),
             unschedulable: unschedulable
                 .map(|condition| condition.message.clone().unwrap_or_default()),
-            containers: containers
-                .map(|status| ObservedContainer::read(status, unready_since))
-                .collect(),
+            containers: exactly(
+                containers.map(|status| ObservedContainer::read(status, unready_since)),
+            ),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! What matters of a Service that a class allows. Data.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// Names a Service.
@@ -16,7 +15,7 @@ pub struct ServiceKey {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowedTarget {
     /// Its pod selector; empty when it selects no pods itself, as an `ExternalName` never does.
-    pub selector: BTreeMap<String, String>,
+    pub selector: Vec<(String, String)>,
     /// Its cluster addresses, one a family; none for a headless one.
     pub addresses: Vec<IpAddr>,
     /// Its ports.

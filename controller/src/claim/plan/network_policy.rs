@@ -151,7 +151,7 @@ fn open_service(
             unresolved.push(format!("{title} has no port {wanted}, so it is not opened"));
         }
     }
-    let pods = in_namespace(&key.namespace, target.selector.clone());
+    let pods = in_namespace(&key.namespace, target.selector.iter().cloned().collect());
     let at_pods = listed.iter().map(|port| match &port.target {
         Target::Number(number) => policy_port(&port.protocol, IntOrString::Int(*number)),
         Target::Name(name) => policy_port(&port.protocol, IntOrString::String(name.clone())),

@@ -259,7 +259,7 @@ fn record<'a>(
     kind: ObjectKind,
     live: &LiveObject,
 ) -> Option<&'a AppliedRecord> {
-    let record = observed.memory.applied.get(&kind);
+    let record = observed.memory.applied.get(&kind).map(AsRef::as_ref);
     record.filter(|record| record.uid == live.uid)
 }
 

@@ -9,7 +9,7 @@ use super::Opening;
 
 const UID: &str = "0b9c2f0e";
 
-fn labels() -> BTreeMap<String, String> {
+fn labels() -> Vec<(String, String)> {
     let labels = [
         ("app", "web"),
         ("tier", ""),

@@ -33,7 +33,7 @@ fn a_live_object_is_read_with_its_controller_and_not_with_another_owner() {
     assert_eq!(live.intent.as_deref(), Some("h"));
     assert_eq!(live.resource_version, "7");
     assert!(live.deleting);
-    assert_eq!(live.ports, [("mcp".to_owned(), 8080)].into());
+    assert_eq!(live.ports, [("mcp".to_owned(), 8080)]);
 }
 
 // Proves: O-002

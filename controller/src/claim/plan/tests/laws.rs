@@ -115,7 +115,7 @@ fn world(claim: SandboxClaim, class: SandboxClassSpec) -> World {
     let mut world = World::codegen();
     let keys = super::super::allowed_services(&claim, &class);
     let target = |key: &ServiceKey| AllowedTarget {
-        selector: BTreeMap::from([("app".to_owned(), key.name.clone())]),
+        selector: vec![("app".to_owned(), key.name.clone())],
         addresses: vec!["10.96.0.9".parse().unwrap()],
         ports: vec![TargetPort {
             port: 443,

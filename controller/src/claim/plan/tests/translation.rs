@@ -120,7 +120,7 @@ fn any_port() -> impl Strategy<Value = TargetPort> {
 }
 
 fn any_service() -> impl Strategy<Value = AllowedTarget> {
-    let selector = prop::collection::btree_map("[a-z]{1,3}", "[a-z]{1,3}", 0..2);
+    let selector = prop::collection::vec(("[a-z]{1,3}", "[a-z]{1,3}"), 0..2);
     let addresses = prop::collection::vec(any::<IpAddr>(), 0..3);
     (selector, addresses, prop::collection::vec(any_port(), 0..4)).prop_map(
         |(selector, addresses, ports)| AllowedTarget {

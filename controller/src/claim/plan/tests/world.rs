@@ -112,7 +112,7 @@ pub(super) fn proven() -> Trust {
 /// The Service that class names.
 pub(super) fn mirror() -> AllowedTarget {
     AllowedTarget {
-        selector: BTreeMap::from([("app".to_owned(), "artifact-mirror".to_owned())]),
+        selector: vec![("app".to_owned(), "artifact-mirror".to_owned())],
         addresses: vec!["10.96.0.9".parse().unwrap()],
         ports: vec![TargetPort {
             port: 443,

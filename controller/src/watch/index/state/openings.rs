@@ -95,9 +95,10 @@ impl State {
 
     /// The policies that open a pod of the claim whose own policy is `own`, in order of their names.
     pub(super) fn widenings(&self, own: &Key, pod: &ObservedPod) -> Vec<Widening> {
-        let of_claim = pod.labels.get(names::LABEL_CLAIM_UID).cloned();
+        let mut labels = pod.labels.iter();
+        let of_claim = labels.find(|(label, _)| label == names::LABEL_CLAIM_UID);
         let groups = [
-            of_claim.map(Opens::Claim),
+            of_claim.map(|(_, uid)| Opens::Claim(uid.clone())),
             Some(Opens::Namespace(own.namespace.clone())),
         ];
         let policies = groups.iter().flatten();

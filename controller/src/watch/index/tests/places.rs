@@ -36,7 +36,9 @@ fn observe(index: &Index, claim: Value) -> BTreeSet<Subject> {
 /// Name and standing of each claim that has a seat.
 fn seats(index: &Index) -> Vec<(String, Standing)> {
     let seats = index.seats(&runtime(), |_| true).into_iter();
-    seats.map(|seat| (seat.key.name, seat.standing)).collect()
+    seats
+        .map(|seat| (seat.key.name.clone(), seat.standing))
+        .collect()
 }
 
 // Proves: C-012, C-016
