@@ -11,7 +11,7 @@
 //! read is counted, logged and passed over; it stalls nothing.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::{Stream, StreamExt as _, TryStreamExt as _, pin_mut};
 use kube::core::{DynamicObject, ObjectMeta, PartialObjectMeta};
@@ -67,6 +67,30 @@ impl Synced {
     }
 }
 
+/// Sources whose watch broke and has told nothing since, so that what they show may have moved on.
+#[derive(Debug, Default)]
+pub struct Doubts(Mutex<BTreeSet<Source>>);
+
+impl Doubts {
+    /// Whether what the index holds of a source may be behind by more than a watch is.
+    pub fn of(&self, source: Source) -> bool {
+        self.lock().contains(&source)
+    }
+
+    pub(crate) fn raise(&self, source: Source) {
+        self.lock().insert(source);
+    }
+
+    fn settle(&self, source: Source) {
+        self.lock().remove(&source);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<Source>> {
+        // No code that can panic runs under the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The watches, and what they keep up to date.
 #[derive(Debug, Default)]
 pub struct Watches {
@@ -76,6 +100,8 @@ pub struct Watches {
     pub queue: Queue<Subject>,
     /// Whether the index is whole.
     pub synced: Synced,
+    /// Where it may be behind.
+    pub doubts: Doubts,
 }
 
 /// Follows every source until the task set is dropped.
@@ -146,25 +172,34 @@ impl Intake {
     /// Takes in what a watch delivered; what it concerns.
     fn event(&self, event: Event<DynamicObject>) -> BTreeSet<Subject> {
         let index = &self.watches.index;
-        match event {
+        let (up_to_date, concerned) = match event {
             Event::Init => {
                 index.begin_listing(self.source);
-                BTreeSet::new()
+                (false, BTreeSet::new())
             }
-            Event::InitApply(object) | Event::Apply(object) => {
-                index.observe(self.source, object).unwrap_or_else(|error| {
-                    self.metrics.undecodable(self.source.kind());
-                    tracing::warn!(
-                        kind = self.source.kind().as_str(),
-                        error = %Chain(&error),
-                        "an object was passed over"
-                    );
-                    BTreeSet::new()
-                })
-            }
-            Event::Delete(object) => index.forget(self.source, &object),
-            Event::InitDone => self.listed(),
+            Event::InitApply(object) => (false, self.observe(object)),
+            Event::InitDone => (true, self.listed()),
+            Event::Apply(object) => (true, self.observe(object)),
+            Event::Delete(object) => (true, index.forget(self.source, &object)),
+        };
+        if up_to_date {
+            self.watches.doubts.settle(self.source);
         }
+        concerned
+    }
+
+    fn observe(&self, object: DynamicObject) -> BTreeSet<Subject> {
+        let observed = self.watches.index.observe(self.source, object);
+        observed.unwrap_or_else(|error| {
+            let kind = self.source.kind();
+            self.metrics.undecodable(kind);
+            tracing::warn!(
+                kind = kind.as_str(),
+                error = %Chain(&error),
+                "an object was passed over"
+            );
+            BTreeSet::new()
+        })
     }
 
     fn listed(&self) -> BTreeSet<Subject> {
@@ -184,6 +219,7 @@ impl Intake {
             self.watches.index.begin_listing(self.source);
             return self.listed();
         }
+        self.watches.doubts.raise(self.source);
         self.metrics.watch_failed(kind);
         tracing::info!(
             kind = kind.as_str(),

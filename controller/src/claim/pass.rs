@@ -4,10 +4,11 @@
 use std::time::{Duration, Instant};
 
 use k8s_openapi::jiff::Timestamp;
+use sandgate_shared::api::outside::AgentRuntimeSpec;
 use sandgate_shared::api::{ClaimPhase, SandboxClaim, SandboxClaimStatus};
 
 use super::apply::Deleted;
-use super::observed::{Observed, Revocation};
+use super::observed::{Lookup, Observed, Revocation};
 use super::plan::{self, FilesOutcome, Plan, StatusDecision, Urgent, Verdict};
 use super::report::{ReportError, Reported};
 use super::{ReconcileError, Reconciler};
@@ -36,6 +37,14 @@ impl Reconciler {
         let now = heard.unwrap_or_else(Timestamp::now);
         let looked = Instant::now();
         let mut plan = self.decide(&mut observed, now).await?;
+        if is_admitted(&plan)
+            && let Some(runtime) = self.doubted_runtime(&observed).await?
+        {
+            self.places.settle(&observed.claim);
+            observed.runtime = runtime;
+            observed.admission = Admission::default();
+            plan = self.decide(&mut observed, now).await?;
+        }
         if plan.is_final() || plan.makes_again() {
             let confirmed = Box::pin(self.gather.confirmed(observed)).await;
             let confirmed = confirmed.map_err(ReconcileError::Gather)?;
@@ -118,6 +127,16 @@ impl Reconciler {
             plan = plan::plan(observed, &self.settings, now);
         }
         Ok(plan)
+    }
+
+    /// The claim's runtime where it is another than the index still shows.
+    async fn doubted_runtime(
+        &self,
+        observed: &Observed,
+    ) -> Result<Option<Lookup<AgentRuntimeSpec>>, ReconcileError> {
+        let read = self.gather.doubted_runtime(&observed.claim).await;
+        let read = read.map_err(ReconcileError::Gather)?;
+        Ok(read.filter(|runtime| *runtime != observed.runtime))
     }
 
     /// Notes how long a credential that is gone stayed in pods (K-031). This process' clock is good enough:

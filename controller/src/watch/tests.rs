@@ -42,6 +42,30 @@ fn of_a_kind_that_need_not_be_served_there_are_none(
     assert_eq!(!intake.watches.synced.missing().contains(&source), listed);
 }
 
+// Proves: C-008
+#[test]
+fn a_source_is_in_doubt_from_the_break_of_its_watch_until_it_tells_again_or_is_listed_whole() {
+    let intake = intake(Source::Runtimes);
+    let runtime = json!({"apiVersion": "omnia.altairalabs.ai/v1alpha1", "kind": "AgentRuntime",
+        "metadata": {"name": "rt", "namespace": "ns", "uid": "u", "resourceVersion": "7"}, "spec": {}});
+    let runtime: DynamicObject = serde_json::from_value(runtime).unwrap();
+    let in_doubt = || intake.watches.doubts.of(Source::Runtimes);
+    for told in [
+        Event::InitDone,
+        Event::Apply(runtime.clone()),
+        Event::Delete(runtime.clone()),
+    ] {
+        assert!(!in_doubt());
+        intake.broke(&refusal(503));
+        intake.event(Event::Init);
+        intake.event(Event::InitApply(runtime.clone()));
+        assert!(in_doubt());
+        assert!(!intake.watches.doubts.of(Source::Claims));
+        intake.event(told);
+    }
+    assert!(!in_doubt());
+}
+
 #[test]
 fn of_metadata_no_annotation_is_taken_in() {
     let object = json!({

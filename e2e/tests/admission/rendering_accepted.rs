@@ -2,8 +2,6 @@
 
 pub mod plausible;
 
-use std::collections::BTreeMap;
-
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
@@ -106,7 +104,7 @@ fn target(name: &str, class: &SandboxClassSpec) -> Lookup<AllowedTarget> {
     let entries = egress.and_then(|egress| egress.allowed_services.as_ref());
     let ports = entries.into_iter().flatten().flat_map(|entry| &entry.ports);
     Lookup::Found(AllowedTarget {
-        selector: BTreeMap::from([("app".to_owned(), name.to_owned())]),
+        selector: vec![("app".to_owned(), name.to_owned())],
         addresses: Vec::new(),
         ports: ports
             .map(|port| TargetPort {

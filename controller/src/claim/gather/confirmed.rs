@@ -1,6 +1,6 @@
 //! Reads anew what a decision that is never taken back rests on. Does I/O.
 
-use sandgate_shared::api::outside::AgentRuntime;
+use sandgate_shared::api::outside::{AgentRuntime, AgentRuntimeSpec};
 use sandgate_shared::api::{
     ClassKind, ClusterSandboxClass, SandboxClaim, SandboxClass, SandboxClassSpec,
 };
@@ -13,7 +13,7 @@ use crate::api_server::Place;
 use crate::claim::observed::{LiveObject, Lookup, ObjectKind, Observed};
 use crate::claim::plan;
 use crate::kind::Kind;
-use crate::watch::Key;
+use crate::watch::{Key, Source};
 
 impl Gather {
     /// What is known of a claim, with the claim and everything that can end it read anew: a watch can
@@ -30,14 +30,7 @@ impl Gather {
             return Ok(None);
         }
         let mut observed = Observed { claim, ..known };
-        observed.runtime = match observed.claim.spec.agent_runtime_ref.as_ref() {
-            None => Lookup::Missing,
-            Some(runtime) => {
-                let place = Place::namespaced(Kind::AgentRuntime, &key.namespace, &runtime.name);
-                self.lookup(place, |runtime: AgentRuntime| runtime.spec)
-                    .await?
-            }
-        };
+        observed.runtime = self.runtime(&observed.claim).await?;
         observed.class = self.class(&observed).await?;
         if plan::mounted(&observed).is_some() {
             observed.storage = self.storage_now(&key.namespace).await?;
@@ -52,6 +45,28 @@ impl Gather {
         observed.service = self.live(&key, ObjectKind::Service).await?;
         observed.deployment = self.live(&key, ObjectKind::Deployment).await?;
         Ok(Some(observed))
+    }
+
+    /// The claim's runtime, read anew if it may have changed unseen: how many claims it may have is decided
+    /// by it, and one that is let in stays (C-008, C-009, C-012).
+    pub async fn doubted_runtime(
+        &self,
+        claim: &SandboxClaim,
+    ) -> Result<Option<Lookup<AgentRuntimeSpec>>, GatherError> {
+        if !self.watches.doubts.of(Source::Runtimes) {
+            return Ok(None);
+        }
+        self.runtime(claim).await.map(Some)
+    }
+
+    async fn runtime(&self, claim: &SandboxClaim) -> Result<Lookup<AgentRuntimeSpec>, GatherError> {
+        let Some(runtime) = claim.spec.agent_runtime_ref.as_ref() else {
+            return Ok(Lookup::Missing);
+        };
+        let namespace = claim.metadata.namespace.as_deref().unwrap_or_default();
+        let place = Place::namespaced(Kind::AgentRuntime, namespace, &runtime.name);
+        self.lookup(place, |runtime: AgentRuntime| runtime.spec)
+            .await
     }
 
     async fn class(&self, observed: &Observed) -> Result<Lookup<SandboxClassSpec>, GatherError> {

@@ -114,6 +114,36 @@ async fn a_place_that_is_left_wakes_who_is_next_and_nobody_else(#[case] leave: f
     assert_eq!(world.phase_of("b"), "Pending");
 }
 
+// Proves: C-008, C-009, C-012
+#[rstest]
+#[case::lowered(json!({"enabled": true, "maxConcurrent": 0}), "Queued")]
+#[case::set(json!({"enabled": true, "maxPerSession": 0}), "Queued")]
+#[case::as_it_was(json!({"enabled": true, "maxConcurrent": 3}), "Pending")]
+#[tokio::test]
+async fn while_the_watch_of_runtimes_is_broken_nobody_is_let_in_by_what_it_showed_last(
+    #[case] sandbox: Value,
+    #[case] phase: &str,
+    #[values(json!(3), json!(null))] before: Value,
+) {
+    let world = World::limited(&before);
+    let metadata = json!({"namespace": "ns", "name": "rt", "uid": "rt"});
+    let runtime = json!({"metadata": metadata, "spec": {"sandbox": sandbox}});
+    world.server.put(Kind::AgentRuntime, runtime);
+    world.watches.doubts.raise(Source::Runtimes);
+    world.look_at("a").await;
+    assert_eq!(world.phase_of("a"), phase);
+}
+
+// Proves: C-008
+#[tokio::test]
+async fn a_runtime_that_cannot_be_read_while_its_watch_is_broken_lets_nobody_in() {
+    let world = World::limited(&json!(3));
+    world.watches.doubts.raise(Source::Runtimes);
+    world.server.fail(1, Fault::Before);
+    assert_eq!(world.look_at("a").await, Next::Retry);
+    assert_eq!(world.phase_of("a"), Value::Null);
+}
+
 // Proves: C-014
 #[tokio::test]
 async fn a_claim_that_we_fail_ourselves_leaves_its_place_at_once() {
