@@ -4,6 +4,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::task::JoinError;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
 use crate::api_server::ApiServer;
 use crate::cause::Chain;
 use crate::leader::{Fence, LeaderError};
@@ -47,6 +51,9 @@ pub enum ReconcileError {
     /// What was decided could not be told.
     #[error("failed to report on the claim")]
     Report(#[source] ReportError),
+    /// The task that records an admission died.
+    #[error("failed to record that the claim is admitted")]
+    Stopped(#[source] JoinError),
     /// Something is left to delete.
     #[error("failed to delete all of the claim's objects")]
     Unfinished,
@@ -65,16 +72,21 @@ pub struct Reconciler {
     memories: Memories,
     places: Places,
     fence: Fence,
+    under_way: TaskTracker,
+    /// Keeps `under_way` from ending.
+    _working: TaskTrackerToken,
     settings: Settings,
     metrics: Metrics,
 }
 
 impl Reconciler {
-    /// A reconciler that signs Events as `instance`. It starts without any memory: what another
-    /// leader did is in the claims' status.
+    /// A reconciler that signs Events as `instance`. `under_way` has ended once the reconciler is dropped and each
+    /// admission it began has an answer: until then, nobody else may lead. It starts without any memory: what
+    /// another leader did is in the claims' status.
     pub fn new(
         api: &ApiServer,
-        (watches, provenance, fence): (&Arc<Watches>, &Provenance, &Fence),
+        (watches, provenance): (&Arc<Watches>, &Provenance),
+        (fence, under_way): (&Fence, &TaskTracker),
         (settings, content): (Settings, Option<ContentRoot>),
         metrics: &Metrics,
         instance: &str,
@@ -96,6 +108,8 @@ impl Reconciler {
                 settings.claim_policy_grace,
             ),
             fence: fence.clone(),
+            under_way: under_way.clone(),
+            _working: under_way.token(),
             settings,
             metrics: metrics.clone(),
         }

@@ -10,6 +10,7 @@ use prometheus_client::registry::Registry;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::api_server::{self, ApiServer};
 use crate::cause::Chain;
@@ -108,17 +109,23 @@ pub async fn run(flags: Flags, shutdown: CancellationToken) -> Result<(), RunErr
     .await;
 
     let (leadership, fence) = (elector.leadership(), elector.fence());
+    let under_way = TaskTracker::new();
     let reconciler = || {
-        let parts = (&watches, &provenance, &fence);
+        let parts = (&watches, &provenance);
+        let leading = (&fence, &under_way);
         let settings = (flags.settings(), flags.content.root());
-        Reconciler::new(&api, parts, settings, &metrics, &flags.identity)
+        Reconciler::new(&api, parts, leading, settings, &metrics, &flags.identity)
     };
     let ended = tokio::select! {
         // Returns when told to stop, its last term over.
         () = elector.run(&shutdown) => Ok(()),
-        Err(error) = lead(leadership, &watches, reconciler, &metrics) => Err(RunError::Part(Some(error))),
+        Err(error) = lead(leadership, &watches, (reconciler, &under_way), &metrics) => Err(RunError::Part(Some(error))),
         Some(part) = parts.join_next() => Err(RunError::Part(part.err())),
     };
+    // An admission whose answer is still to come may yet be carried out, and who leads next has to see it. Each
+    // is over before the term would have been.
+    under_way.close();
+    under_way.wait().await;
     if let Ok(Err(error)) = tokio::time::timeout(RELEASE_WITHIN, elector.release()).await {
         let error = Chain(&error);
         tracing::warn!(%error,
@@ -132,13 +139,17 @@ pub async fn run(flags: Flags, shutdown: CancellationToken) -> Result<(), RunErr
 async fn lead(
     mut leadership: watch::Receiver<Leadership>,
     watches: &Arc<Watches>,
-    reconciler: impl Fn() -> Reconciler,
+    (reconciler, under_way): (impl Fn() -> Reconciler, &TaskTracker),
     metrics: &Metrics,
 ) -> Result<std::convert::Infallible, JoinError> {
     loop {
         let standing = leadership.borrow_and_update().clone();
         if let Leadership::Leading(term) = standing {
             workers::work(watches, Arc::new(reconciler()), metrics, &term).await?;
+            // The next term reads whom this one admitted.
+            under_way.close();
+            under_way.wait().await;
+            under_way.reopen();
         }
         if leadership.changed().await.is_err() {
             // The elector is gone, and with it the process.

@@ -65,7 +65,7 @@ impl Reconciler {
         self.memories
             .keep(claim, &observed.claim, observed.memory.clone());
         let decision = plan::status(&observed, &plan, &applied, &self.settings, now);
-        let told = self.report.tell(&observed.claim, &decision, limit).await;
+        let told = self.tell(&observed, &plan, &decision, limit).await?;
         if told.as_ref().is_err_and(ReportError::is_no) {
             self.places.settle(&observed.claim);
         }
@@ -108,7 +108,10 @@ impl Reconciler {
         observed: &mut Observed,
         now: Timestamp,
     ) -> Result<Plan, ReconcileError> {
-        observed.directory = self.gather.directory(observed).await;
+        // One that waits for its turn mounts nothing, however long the line is.
+        if plan::holds_place(observed) {
+            observed.directory = self.gather.directory(observed).await;
+        }
         let mut plan = plan::plan(observed, &self.settings, now);
         let looks = plan.verdict == Verdict::Look;
         if (looks || is_admitted(&plan)) && !plan::holds_place(observed) {
@@ -137,6 +140,29 @@ impl Reconciler {
         let read = self.gather.doubted_runtime(&observed.claim).await;
         let read = read.map_err(ReconcileError::Gather)?;
         Ok(read.filter(|runtime| *runtime != observed.runtime))
+    }
+
+    /// Tells what was decided. The record of an admission under a limit is written even if the worker is cut off
+    /// meanwhile: nobody else may lead before it is known what became of it.
+    async fn tell(
+        &self,
+        observed: &Observed,
+        plan: &Plan,
+        decision: &StatusDecision,
+        limit: Duration,
+    ) -> Result<Result<Reported, ReportError>, ReconcileError> {
+        let claim = &observed.claim;
+        if !is_admitted(plan) || observed.admission != Admission::Granted {
+            return Ok(self.report.tell(claim, decision, limit).await);
+        }
+        let (report, claim, decided) = (self.report.clone(), claim.clone(), decision.clone());
+        let writing = async move { report.write(&claim, &decided, limit).await };
+        let writing = tokio::spawn(self.under_way.track_future(writing));
+        let written = writing.await.map_err(ReconcileError::Stopped)?;
+        if let Ok(Reported::Done) = written {
+            self.report.announce(&observed.claim, decision).await;
+        }
+        Ok(written)
     }
 
     /// Notes how long a credential that is gone stayed in pods (K-031). This process' clock is good enough:

@@ -76,37 +76,56 @@ impl Report {
         }
     }
 
-    /// Writes the status, if it is to change, then the Events. The write carries the resourceVersion
-    /// that was decided upon, so that no two controllers undo each other's; `limit`: how long it may take.
+    /// Writes the status, if it is to change, then the Events; `limit`: how long the first may take.
     pub async fn tell(
         &self,
         claim: &SandboxClaim,
         decision: &StatusDecision,
         limit: Duration,
     ) -> Result<Reported, ReportError> {
-        let key = Key::of(&claim.metadata);
-        if let Some(status) = &decision.status {
-            let place = Place::namespaced(Kind::SandboxClaim, &key.namespace, &key.name);
-            let patch = status_patch(claim, status).map_err(|source| ReportError::Patch {
-                claim: key.clone(),
-                source,
-            })?;
-            let api = self.api.answering_within(limit);
-            match api.patch_status(place, &patch).await {
-                Ok(object) => match self.watches.index.wrote_claim(object) {
-                    Ok(concerned) => self.watches.queue.push_all(concerned),
-                    // The watch will deliver it in a moment, and count it if it cannot be read.
-                    Err(error) => tracing::debug!(error = %Chain(&error), "unreadable claim"),
-                },
-                Err(error) if error.is_conflict() => return Ok(Reported::Stale),
-                Err(error) if error.is_not_found() => return Ok(Reported::Gone),
-                Err(source) => return Err(ReportError::Status { claim: key, source }),
-            }
+        let written = self.write(claim, decision, limit).await?;
+        if written == Reported::Done {
+            self.announce(claim, decision).await;
         }
+        Ok(written)
+    }
+
+    /// Writes the status, if it is to change. The write carries the resourceVersion that was decided upon, so that
+    /// no two controllers undo each other's; `limit`: how long it may take.
+    pub async fn write(
+        &self,
+        claim: &SandboxClaim,
+        decision: &StatusDecision,
+        limit: Duration,
+    ) -> Result<Reported, ReportError> {
+        let Some(status) = &decision.status else {
+            return Ok(Reported::Done);
+        };
+        let key = Key::of(&claim.metadata);
+        let place = Place::namespaced(Kind::SandboxClaim, &key.namespace, &key.name);
+        let patch = status_patch(claim, status).map_err(|source| ReportError::Patch {
+            claim: key.clone(),
+            source,
+        })?;
+        let api = self.api.answering_within(limit);
+        match api.patch_status(place, &patch).await {
+            Ok(object) => match self.watches.index.wrote_claim(object) {
+                Ok(concerned) => self.watches.queue.push_all(concerned),
+                // The watch will deliver it in a moment, and count it if it cannot be read.
+                Err(error) => tracing::debug!(error = %Chain(&error), "unreadable claim"),
+            },
+            Err(error) if error.is_conflict() => return Ok(Reported::Stale),
+            Err(error) if error.is_not_found() => return Ok(Reported::Gone),
+            Err(source) => return Err(ReportError::Status { claim: key, source }),
+        }
+        Ok(Reported::Done)
+    }
+
+    /// Writes the Events of what was decided, once the status says it.
+    pub async fn announce(&self, claim: &SandboxClaim, decision: &StatusDecision) {
         for event in &decision.events {
             self.publish(claim, event).await;
         }
-        Ok(Reported::Done)
     }
 
     async fn publish(&self, claim: &SandboxClaim, draft: &EventDraft) {

@@ -10,6 +10,7 @@ use sandgate_shared::api::SandboxClaim;
 use sandgate_shared::names;
 use sandgate_shared::render::Installation;
 use serde_json::{Value, json};
+use tokio_util::task::TaskTracker;
 
 use super::memories::Memories;
 use super::observed::{Memory, ObjectKind};
@@ -43,6 +44,7 @@ struct World {
     watches: Arc<Watches>,
     reconciler: Reconciler,
     fence: Fence,
+    under_way: TaskTracker,
 }
 
 /// A server with a runtime, a class and a claim of it.
@@ -93,14 +95,16 @@ impl World {
         let elector = Elector::new(&api, metrics.clone(), "ns", "lease", "pod-1", timing);
         let fence = elector.fence();
         fence.until(Some(tokio::time::Instant::now() + timing.deadline));
-        let parts = (&watches, &provenance, &fence);
-        let reconciler =
-            Reconciler::new(&api, parts, (Settings::default(), None), &metrics, "pod-1");
+        let (parts, under_way) = ((&watches, &provenance), TaskTracker::new());
+        let settings = (Settings::default(), None);
+        let leading = (&fence, &under_way);
+        let reconciler = Reconciler::new(&api, parts, leading, settings, &metrics, "pod-1");
         let world = Self {
             server,
             watches,
             reconciler,
             fence,
+            under_way,
         };
         world.list();
         world

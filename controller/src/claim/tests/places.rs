@@ -231,6 +231,30 @@ async fn an_admission_that_is_never_answered_is_waited_for_no_longer_than_the_te
     assert!(begun.elapsed() <= left, "{:?}", begun.elapsed());
 }
 
+// Proves: C-008
+#[tokio::test(start_paused = true)]
+async fn an_admission_under_way_outlives_its_worker_and_is_waited_for_before_the_lease_is_given_up()
+{
+    let world = World::limited(&json!(1));
+    let left = LEASE / 5;
+    let begun = tokio::time::Instant::now();
+    world.fence.until(Some(begun + left));
+    world.server.fail(2, Fault::Hang);
+    let cut_off = tokio::time::timeout(LEASE / 100, world.look_at("a")).await;
+    assert!(cut_off.is_err(), "the worker was not cut off");
+    // As it is when the process is told to end.
+    let World {
+        reconciler,
+        under_way,
+        ..
+    } = world;
+    drop(reconciler);
+    under_way.close();
+    under_way.wait().await;
+    let waited = begun.elapsed();
+    assert!(waited > LEASE / 100 && waited <= left, "{waited:?}");
+}
+
 // Proves: C-008, C-012
 #[tokio::test]
 async fn a_new_leader_knows_whom_the_one_before_admitted_though_its_watch_does_not() {

@@ -15,6 +15,7 @@ use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::render::Installation;
 use serde_json::json;
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 
 use super::mutants::Mutant;
 use crate::api_server::Clock;
@@ -50,8 +51,7 @@ pub struct Process {
     pub heard: Heard,
     server: Fake,
     gate: Gate,
-    fence: Fence,
-    reconciler: Arc<Reconciler>,
+    term: Term,
     looks: Vec<Look>,
     /// Whom the last look at did not come to an end for, and what had been told when the first of these
     /// began: a place that was promised then is kept.
@@ -69,12 +69,20 @@ struct Look {
     heard: Heard,
 }
 
-fn reconciler(
+/// What each term has one of its own of.
+struct Term {
+    reconciler: Arc<Reconciler>,
+    fence: Fence,
+    /// The reconciler, and admissions it began.
+    under_way: TaskTracker,
+}
+
+fn term(
     server: &Fake,
     gate: &Gate,
     watches: &Arc<Watches>,
     (mutant, clock): (Mutant, &Clock),
-) -> (Arc<Reconciler>, Fence) {
+) -> Term {
     let (api, metrics) = server.connect_through(gate);
     let api = api.with_clock(clock.clone());
     let provenance = Provenance::new(&Installation::default());
@@ -82,10 +90,15 @@ fn reconciler(
     let timing = Timing::of(LEASE);
     let elector = Elector::new(&api, metrics.clone(), "ns", "lease", &identity, timing);
     let fence = elector.fence();
-    let parts = (watches, &provenance, &fence);
+    let (parts, under_way) = ((watches, &provenance), TaskTracker::new());
     let settings = (Settings::default(), None);
-    let reconciler = Reconciler::new(&api, parts, settings, &metrics, &identity);
-    (Arc::new(reconciler), fence)
+    let leading = (&fence, &under_way);
+    let reconciler = Reconciler::new(&api, parts, leading, settings, &metrics, &identity);
+    Term {
+        reconciler: Arc::new(reconciler),
+        fence,
+        under_way,
+    }
 }
 
 fn identity(who: usize, mutant: Mutant) -> String {
@@ -101,7 +114,7 @@ impl Process {
         let gate = Gate::of(who);
         let watches = Arc::new(Watches::default());
         let clock = Clock::default();
-        let (reconciler, fence) = reconciler(server, &gate, &watches, (mutant, &clock));
+        let term = term(server, &gate, &watches, (mutant, &clock));
         let mut process = Self {
             watches,
             leads: false,
@@ -109,8 +122,7 @@ impl Process {
             heard: Heard::new(),
             server: server.clone(),
             gate,
-            fence,
-            reconciler,
+            term,
             looks: Vec::new(),
             unsure: BTreeMap::new(),
             mutant,
@@ -141,7 +153,7 @@ impl Process {
         let Poll::Ready(subject) = next else {
             return false;
         };
-        let reconciler = Arc::clone(&self.reconciler);
+        let reconciler = Arc::clone(&self.term.reconciler);
         self.hear_the_time();
         let about = subject.clone();
         self.looks.push(Look {
@@ -157,6 +169,8 @@ impl Process {
     pub async fn drive(&mut self) {
         self.hear_the_time();
         for step in 1.. {
+            // Connections and admissions have tasks of their own.
+            tokio::task::yield_now().await;
             let mut ended = Vec::new();
             for (nth, look) in self.looks.iter_mut().enumerate() {
                 if let Poll::Ready(next) = futures::poll!(&mut look.future) {
@@ -177,8 +191,6 @@ impl Process {
             if self.gate.waiting() >= self.looks.len() {
                 return;
             }
-            // The connection has a task of its own.
-            tokio::task::yield_now().await;
             if step % STEPS == 0 {
                 tokio::time::advance(Duration::from_millis(100)).await;
             }
@@ -218,13 +230,12 @@ impl Process {
         let lease = json!({"metadata": {"namespace": "ns", "name": "lease", "uid": "lease"},
             "spec": {"holderIdentity": identity(self.gate.who, self.mutant)}});
         self.server.put(Kind::Lease, lease);
-        // Each term has one of its own.
         let known = (self.mutant, &self.clock);
-        (self.reconciler, self.fence) = reconciler(&self.server, &self.gate, &self.watches, known);
-        self.fence.until(Some(Instant::now() + TERM));
+        self.term = term(&self.server, &self.gate, &self.watches, known);
+        self.term.fence.until(Some(Instant::now() + TERM));
         self.leads = true;
         if self.mutant != Mutant::NoCatchUp {
-            let reconciler = Arc::clone(&self.reconciler);
+            let reconciler = Arc::clone(&self.term.reconciler);
             let mut reads = pin!(reconciler.catch_up());
             loop {
                 if let Poll::Ready(read) = futures::poll!(&mut reads) {
@@ -245,17 +256,22 @@ impl Process {
     /// nothing, and what it has begun goes on until it notices.
     pub async fn is_overtaken(&mut self) {
         if self.mutant != Mutant::NoFence {
-            self.fence.until(None);
+            self.term.fence.until(None);
             self.watches.queue.close();
         }
         self.drive().await;
     }
 
-    /// Notices that its term is over.
-    pub fn resign(&mut self) {
-        self.fence.until(None);
+    /// Notices that its term is over. What it looked at is cut off; admissions under way are waited for.
+    pub async fn resign(&mut self) {
+        self.term.fence.until(None);
         self.leads = false;
         self.looks.clear();
         self.watches.queue.close();
+        // The reconciler itself is one.
+        while self.term.under_way.len() > 1 {
+            self.gate.let_through(0, |_| None);
+            tokio::task::yield_now().await;
+        }
     }
 }

@@ -103,10 +103,12 @@ impl World {
             }
             Step::Lead { who } => self.lead(*who).await,
             Step::Resign { who } => {
-                self.processes[*who].resign();
+                let known = self.known(*who);
+                self.processes[*who].resign().await;
                 if self.holder == Some(*who) {
                     self.holder = None;
                 }
+                return self.laws.judge(&self.server, Some(&known));
             }
             Step::Lull => {
                 tokio::time::advance(LULL).await;
@@ -122,12 +124,16 @@ impl World {
         Process::start(&self.server, who, (self.mutant, self.began))
     }
 
-    async fn answer(&mut self, who: usize, which: usize, trouble: Option<Trouble>) -> Vec<String> {
-        let process = &mut self.processes[who];
-        let known = Known {
+    fn known(&self, who: usize) -> Known {
+        let process = &self.processes[who];
+        Known {
             heard: process.oldest(),
             caught_up: process.caught_up,
-        };
+        }
+    }
+
+    async fn answer(&mut self, who: usize, which: usize, trouble: Option<Trouble>) -> Vec<String> {
+        let known = self.known(who);
         let fault = |request: &str| match trouble? {
             Trouble::Down => Some(Fault::Before),
             Trouble::AnswerLost => Some(Fault::After),
@@ -137,7 +143,7 @@ impl World {
                 (!reads_or_makes).then_some(Fault::Conflict)
             }
         };
-        process.answer(which, fault).await;
+        self.processes[who].answer(which, fault).await;
         self.laws.judge(&self.server, Some(&known))
     }
 
@@ -160,7 +166,7 @@ impl World {
         if self.holder == Some(who) {
             return;
         }
-        self.processes[who].resign();
+        self.processes[who].resign().await;
         if self.holder.replace(who).is_some() {
             // Nobody takes the Lease before it has run out.
             tokio::time::advance(LEASE).await;
@@ -172,7 +178,7 @@ impl World {
     /// Nothing happens any more; what does not come to its end then, or breaks a law on the way.
     pub async fn end(&mut self) -> Vec<String> {
         let leader = self.holder.unwrap_or(0);
-        self.processes[1 - leader].resign();
+        self.processes[1 - leader].resign().await;
         self.lead(leader).await;
         let mut still = 0;
         for _ in 0..ROUNDS {
