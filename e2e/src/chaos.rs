@@ -2,6 +2,7 @@
 //! drawn from one seed; and a judge who knows nothing but what an independent watch saw. Does I/O.
 
 mod actors;
+mod course;
 mod deeds;
 pub mod history;
 pub mod judge;
@@ -56,6 +57,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// What did not come to its end.
     pub unsettled: Vec<String>,
+    /// What became of claims and runtimes, in order.
+    pub course: Vec<String>,
     /// How long the baseline policy was away at the end.
     pub baseline_away: Option<Duration>,
 }
@@ -96,7 +99,7 @@ impl fmt::Display for Report {
             "\n  the baseline policy was away for {:?}",
             self.baseline_away
         )?;
-        for told in self.deeds.iter().chain(&self.faults) {
+        for told in self.deeds.iter().chain(&self.faults).chain(&self.course) {
             write!(f, "\n  {told}")?;
         }
         Ok(())
@@ -174,6 +177,7 @@ pub async fn run(seed: u64, length: u32) -> Outcome<Report> {
         deeds: told,
         findings,
         unsettled,
+        course: course::course(&changes),
         baseline_away,
     })
 }

@@ -15,6 +15,7 @@ use super::history::{Change, Kind};
 use crate::audit::Request;
 
 pub use sandbox::unsettled;
+pub(super) use seat::Seat;
 
 /// A law and where it was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
