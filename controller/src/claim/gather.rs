@@ -13,7 +13,7 @@ use kube::core::DynamicObject;
 use sandgate_shared::trust::Trust;
 use serde::de::DeserializeOwned;
 
-pub use directory::ContentRoot;
+pub use directory::{ContentRoot, Haste};
 pub use storage::Volumes;
 
 use super::observed::{Guarded, Observed};

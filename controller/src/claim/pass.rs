@@ -8,6 +8,7 @@ use sandgate_shared::api::outside::AgentRuntimeSpec;
 use sandgate_shared::api::{ClaimPhase, SandboxClaim, SandboxClaimStatus};
 
 use super::apply::Deleted;
+use super::gather::Haste;
 use super::observed::{Lookup, Observed, Revocation};
 use super::plan::{self, FilesOutcome, Plan, StatusDecision, Urgent, Verdict};
 use super::report::{ReportError, Reported};
@@ -36,14 +37,20 @@ impl Reconciler {
         observed.leaderless = heard.and_then(|_| self.fence.leaderless());
         let now = heard.unwrap_or_else(Timestamp::now);
         let looked = Instant::now();
-        let mut plan = self.decide(&mut observed, now).await?;
+        // Who runs is looked at again in any case.
+        let haste = if plan::ever_bound(&observed.claim) {
+            Haste::IfFree
+        } else {
+            Haste::Needed
+        };
+        let mut plan = self.decide(&mut observed, haste, now).await?;
         if is_admitted(&plan)
             && let Some(runtime) = self.doubted_runtime(&observed).await?
         {
             self.places.settle(&observed.claim);
             observed.runtime = runtime;
             observed.admission = Admission::default();
-            plan = self.decide(&mut observed, now).await?;
+            plan = self.decide(&mut observed, Haste::Needed, now).await?;
         }
         if plan.is_final() || plan.makes_again() {
             let confirmed = Box::pin(self.gather.confirmed(observed)).await;
@@ -52,7 +59,7 @@ impl Reconciler {
                 return Ok(Pass::Done(None));
             };
             observed = confirmed;
-            plan = self.decide(&mut observed, now).await?;
+            plan = self.decide(&mut observed, Haste::Needed, now).await?;
         }
         let mut limit = ANSWER_WITHIN;
         if is_admitted(&plan) && observed.admission == Admission::Granted {
@@ -106,11 +113,12 @@ impl Reconciler {
     async fn decide(
         &self,
         observed: &mut Observed,
+        haste: Haste,
         now: Timestamp,
     ) -> Result<Plan, ReconcileError> {
         // One that waits for its turn mounts nothing, however long the line is.
         if plan::holds_place(observed) {
-            observed.directory = self.gather.directory(observed).await;
+            observed.directory = self.gather.directory(observed, haste).await;
         }
         let mut plan = plan::plan(observed, &self.settings, now);
         let looks = plan.verdict == Verdict::Look;

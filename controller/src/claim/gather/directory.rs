@@ -3,11 +3,12 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sandgate_paths::{Below, PathsError, Root, Seen};
 use sandgate_shared::mounts::{ContentLayout, SubPath};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::cause::Chain;
 use crate::claim::observed::Directory;
@@ -15,7 +16,7 @@ use crate::claim::observed::Directory;
 /// How long an answer of the file system is waited for. A volume whose server is gone gives none.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// How long a thread is waited for. They are all taken for longer only while the volume does not answer,
-/// and then nobody is to wait for it again and again.
+/// and then nobody waits for one until one has answered.
 const THREAD_WITHIN: Duration = Duration::from_millis(250);
 /// How many threads wait for the file system at once. One that never answers keeps them all, and nothing
 /// else of the controller.
@@ -43,11 +44,23 @@ pub struct Wanted {
     pub path: SubPath,
 }
 
+/// Whether an answer is worth waiting for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Haste {
+    /// The claim cannot go on without.
+    Needed,
+    /// The claim runs, and its directory is looked at again in any case: only if a thread is free.
+    IfFree,
+}
+
 /// Looks at directories and makes them.
 #[derive(Clone, Debug)]
 pub struct Directories {
     root: Arc<ContentRoot>,
     threads: Arc<Semaphore>,
+    /// All threads were taken for longer than one is waited for, and none has answered since.
+    silent: Arc<AtomicBool>,
+    does: Does,
 }
 
 #[derive(Clone, Copy)]
@@ -56,35 +69,61 @@ enum Errand {
     Make,
 }
 
+/// What a thread does.
+type Does = fn(&ContentRoot, &Wanted, Errand) -> Directory;
+
 impl Directories {
     /// Of the volume that is mounted there.
     pub fn new(root: ContentRoot) -> Self {
+        Self::doing(root, on_thread)
+    }
+
+    fn doing(root: ContentRoot, does: Does) -> Self {
         Self {
             root: Arc::new(root),
             threads: Arc::new(Semaphore::new(THREADS)),
+            silent: Arc::default(),
+            does,
         }
     }
 
     /// What is at a directory.
-    pub async fn look(&self, wanted: Wanted) -> Directory {
-        self.run(wanted, Errand::Look).await
+    pub async fn look(&self, wanted: Wanted, haste: Haste) -> Directory {
+        self.run(wanted, Errand::Look, haste).await
     }
 
     /// Makes a directory and those above it, within the workspace's content; what is there then.
     pub async fn make(&self, wanted: Wanted) -> Directory {
-        self.run(wanted, Errand::Make).await
+        self.run(wanted, Errand::Make, Haste::Needed).await
     }
 
-    async fn run(&self, wanted: Wanted, errand: Errand) -> Directory {
+    /// A thread to be; `None` if there is none.
+    async fn free_thread(&self, haste: Haste) -> Option<OwnedSemaphorePermit> {
+        let threads = || Arc::clone(&self.threads);
+        if let Ok(free) = threads().try_acquire_owned() {
+            return Some(free);
+        }
+        if haste == Haste::IfFree || self.silent.load(Ordering::Relaxed) {
+            return None;
+        }
+        let free = tokio::time::timeout(THREAD_WITHIN, threads().acquire_owned()).await;
+        if free.is_err() {
+            self.silent.store(true, Ordering::Relaxed);
+        }
+        free.ok()?.ok()
+    }
+
+    async fn run(&self, wanted: Wanted, errand: Errand, haste: Haste) -> Directory {
         let work = async {
-            let thread = Arc::clone(&self.threads).acquire_owned();
-            let permit = tokio::time::timeout(THREAD_WITHIN, thread).await.ok()?;
-            let root = Arc::clone(&self.root);
+            let permit = self.free_thread(haste).await?;
+            let (root, does) = (Arc::clone(&self.root), self.does);
+            let silent = Arc::clone(&self.silent);
             let (tell, told) = oneshot::channel();
             // Not one of the runtime's threads, which it waits for when the process ends.
             let thread = std::thread::Builder::new().name("content".to_owned());
             let started = thread.spawn(move || {
-                let answer = on_thread(&root, &wanted, errand);
+                let answer = does(&root, &wanted, errand);
+                silent.store(false, Ordering::Relaxed);
                 drop(permit);
                 // Nobody listens any more if it took too long.
                 let _ = tell.send(answer);

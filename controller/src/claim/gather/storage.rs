@@ -8,7 +8,7 @@ use sandgate_shared::api::outside::{Workspace, WorkspaceSpec};
 use sandgate_shared::mounts;
 use sandgate_shared::mounts::ContentClaimName;
 
-use super::directory::{ContentRoot, Directories, Wanted};
+use super::directory::{ContentRoot, Directories, Haste, Wanted};
 use super::{Gather, GatherError};
 use crate::api_server::Place;
 use crate::claim::mounted::{Mounted, Neighbour};
@@ -74,9 +74,9 @@ impl Gather {
     }
 
     /// What is at the directory of a claim, if it has one that can be looked at.
-    pub async fn directory(&self, observed: &Observed) -> Option<Directory> {
+    pub async fn directory(&self, observed: &Observed, haste: Haste) -> Option<Directory> {
         let directories = self.volumes.directories.as_ref()?;
-        Some(directories.look(wanted(observed)?).await)
+        Some(directories.look(wanted(observed)?, haste).await)
     }
 
     /// The same, after it was made.

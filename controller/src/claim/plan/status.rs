@@ -22,7 +22,7 @@ use sandgate_shared::{
 use self::{
     conditions::Conditions,
     notes::{note_admission, refused_finding},
-    requeue::requeue,
+    requeue::{requeue, turn},
 };
 use super::{
     Applied, Build, FilesOutcome, Finding, Plan, RefusalClass, Settings, StatusDecision, Verdict,
@@ -79,10 +79,11 @@ pub fn status(
                     ..StatusDecision::default()
                 };
             };
+            let uid = observed.claim.metadata.uid.as_deref().unwrap_or_default();
             let recheck = observed
                 .directory
                 .as_ref()
-                .map(|_| settings.content.recheck);
+                .map(|_| turn(uid, settings.content.recheck, now));
             (next, requeue.into_iter().chain(recheck).min())
         }
     };

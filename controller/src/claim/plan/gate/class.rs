@@ -44,7 +44,7 @@ fn workspace_supported(spec: &SandboxClaimSpec, class: &SandboxClassSpec) -> Opt
     (!has_workspace(class)).then(|| Finding {
         reason: reason::WORKSPACE_NOT_SUPPORTED,
         message: format!(
-            "the claim sets {wants} and class {:?} has no filesystem.workspace to mount at; leave {wants} out or name a class that has one",
+            "the claim sets {wants} and class {:?} has no filesystem.workspace to mount at; leave {wants} out or name a class that has one, then make the claim again",
             spec.class_ref.name,
         ),
     })

@@ -107,7 +107,7 @@ pub(super) fn permitted(observed: &Observed, class: &SandboxClassSpec) -> Option
     (!permitted).then(|| Finding {
         reason: reason::MOUNT_NOT_PERMITTED,
         message: format!(
-            "the class does not list role {role} in its mounts; add it there, or bind a role that it lists"
+            "the class does not list role {role} in its mounts; add it there, or bind a role that it lists; then make the claim again"
         ),
     })
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
 
 use crate::claim::{
     observed::Observed,
@@ -33,3 +34,26 @@ pub(super) fn requeue(
     let seconds = until.as_second().saturating_sub(now.as_second()).max(1);
     Some(Duration::from_secs(seconds.unsigned_abs()))
 }
+
+/// When the directory of the claim with this UID is looked at again: after `every` at the latest (Q38). Claims
+/// take turns, each at moments of its own, so that many are not looked at at once because they were once.
+pub(super) fn turn(uid: &str, every: Duration, now: Timestamp) -> Duration {
+    let every = i64::try_from(every.as_millis()).unwrap_or(i64::MAX);
+    // One that has just had a look, a little before its turn, is left out.
+    let nearest = every / 10;
+    let round = every.saturating_sub(nearest).max(1);
+    let moment = number_of(uid).rem_euclid(round);
+    let left = (moment - now.as_millisecond().rem_euclid(round)).rem_euclid(round);
+    let left = if left < nearest { left + round } else { left };
+    Duration::from_millis(left.max(1).unsigned_abs())
+}
+
+/// The same number for the same text, and one that says nothing of it.
+fn number_of(text: &str) -> i64 {
+    let digest = Sha256::digest(text);
+    let bytes = digest.iter().take(7);
+    bytes.fold(0, |number, byte| (number << 8) | i64::from(*byte))
+}
+
+#[cfg(test)]
+mod tests;
