@@ -51,6 +51,13 @@ impl Gate {
         waiting.len()
     }
 
+    /// The request that has waited longest: `PUT /path`.
+    pub(crate) fn oldest(&self) -> Option<String> {
+        let mut waiting = self.waiting.lock().unwrap();
+        waiting.retain(|one| !one.go.is_closed());
+        waiting.front().map(|one| one.request.clone())
+    }
+
     /// Lets the `nth` of those that wait through, with what goes wrong with it.
     pub(crate) fn let_through(&self, nth: usize, fault: impl Fn(&str) -> Option<Fault>) {
         let mut waiting = self.waiting.lock().unwrap();

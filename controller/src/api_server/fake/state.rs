@@ -85,6 +85,7 @@ impl State {
                 } else if let Some(status) = standing.get("status") {
                     next["status"] = status.clone();
                 }
+                self.number(main, &mut next);
                 if next != standing && !dry_run {
                     self.store(main, &mut next, by);
                 }
@@ -120,6 +121,7 @@ impl State {
     }
 
     pub(super) fn store(&mut self, path: &str, object: &mut Value, by: Option<usize>) {
+        self.number(path, object);
         self.version += 1;
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
         if let Some(now) = self.now().filter(|_| path.contains("/leases/")) {
@@ -129,6 +131,19 @@ impl State {
         }
         self.objects.insert(path.to_owned(), object.clone());
         self.note(path, object.clone(), false, by);
+    }
+
+    /// Says how often the spec or the annotations of a Deployment have changed, as nobody but the server can.
+    fn number(&self, path: &str, object: &mut Value) {
+        if !path.contains("/deployments/") {
+            return;
+        }
+        let said = |of: &Value| (of["spec"].clone(), of["metadata"]["annotations"].clone());
+        let generation = self.objects.get(path).map_or(1, |standing| {
+            let before = standing["metadata"]["generation"].as_i64();
+            before.unwrap_or(1) + i64::from(said(standing) != said(object))
+        });
+        object["metadata"]["generation"] = json!(generation);
     }
 
     pub(super) fn remove(&mut self, path: &str, by: Option<usize>) {

@@ -96,6 +96,7 @@ fn every_law_holds_in_every_order_of_events(#[values(1, 2, 3, 4)] quarter: u64) 
 #[rstest]
 #[case::a_new_leader_does_not_read_all_claims(Mutant::NoCatchUp, mutants::a_change_of_leaders())]
 #[case::two_lead_for_good(Mutant::NoFence, mutants::two_leaders())]
+#[case::what_is_being_written_is_forgotten(Mutant::NoLedger, mutants::an_admission_under_way())]
 fn a_controller_that_forgets_something_is_found_out(
     #[case] mutant: Mutant,
     #[case] steps: Vec<Step>,

@@ -23,8 +23,6 @@ pub struct Facts {
     cut_off: bool,
     /// An object of ours was edited or deleted.
     pub harmed: bool,
-    /// A class was edited.
-    pub edited: bool,
 }
 
 impl Facts {
@@ -47,7 +45,6 @@ impl Facts {
             Deed::TakeClass(class) => {
                 self.classes.insert(class.name());
             }
-            Deed::EditClass { .. } => self.edited = true,
             Deed::Take(_) => self.cut_off = true,
             Deed::Harm { .. } | Deed::HarmBaseline { .. } => self.harmed = true,
             _ => {}

@@ -14,6 +14,8 @@ pub enum Mutant {
     NoCatchUp,
     /// Both processes take themselves for the leader for good.
     NoFence,
+    /// Each look forgets which admissions are being written.
+    NoLedger,
 }
 
 /// More than a story has of anything.
@@ -79,4 +81,23 @@ pub fn two_leaders() -> Vec<Step> {
         step => vec![step],
     });
     [before].into_iter().chain(told).chain(after).collect()
+}
+
+/// Three claims for two places. While the admission of the youngest has no answer, the session that the one
+/// before it waits for is opened.
+pub fn an_admission_under_way() -> Vec<Step> {
+    vec![
+        limit(2, Some(1)),
+        make(0, 0),
+        make(1, 0),
+        Step::HearAll { who: 0 },
+        Step::Work { who: 0, looks: ALL },
+        make(2, 1),
+        Step::HearAll { who: 0 },
+        Step::WorkUpToAStatus { who: 0 },
+        limit(2, None),
+        hears_the_limit(0),
+        Step::WorkAround { who: 0 },
+        Step::Work { who: 0, looks: ALL },
+    ]
 }

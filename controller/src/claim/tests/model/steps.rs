@@ -53,6 +53,10 @@ pub enum Step {
     },
     /// A process looks at what is next, undisturbed, so many times.
     Work { who: usize, looks: usize },
+    /// A process works until a claim's status is being written.
+    WorkUpToAStatus { who: usize },
+    /// A process looks at all that is next, while what it began first has no answer.
+    WorkAround { who: usize },
     /// A process is killed and started again.
     Kill { who: usize },
     /// A process takes the Lease; whoever had it goes on until it notices.

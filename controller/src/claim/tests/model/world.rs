@@ -95,6 +95,8 @@ impl World {
                 return broken;
             }
             Step::Work { who, looks } => return self.work(*who, *looks).await,
+            Step::WorkUpToAStatus { who } => return self.work_up_to_a_status(*who).await,
+            Step::WorkAround { who } => return self.work_around(*who).await,
             Step::Kill { who } => {
                 self.processes[*who] = self.started(*who);
                 if self.holder == Some(*who) {
@@ -152,11 +154,36 @@ impl World {
         let mut broken = Vec::new();
         for _ in 0..looks {
             self.processes[who].begin().await;
-            while self.processes[who].works() {
+            while self.processes[who].works() > 0 {
                 broken.extend(self.answer(who, 0, None).await);
             }
             if !broken.is_empty() {
                 break;
+            }
+        }
+        broken
+    }
+
+    /// Looks at what is next until a claim's status is being written.
+    async fn work_up_to_a_status(&mut self, who: usize) -> Vec<String> {
+        let mut broken = Vec::new();
+        while !self.processes[who].writes_a_status()
+            && (self.processes[who].works() > 0 || self.processes[who].begin().await)
+        {
+            // What was begun just now may write one.
+            if !self.processes[who].writes_a_status() {
+                broken.extend(self.answer(who, 0, None).await);
+            }
+        }
+        broken
+    }
+
+    /// Looks at all that is next, while what was begun first has no answer.
+    async fn work_around(&mut self, who: usize) -> Vec<String> {
+        let mut broken = Vec::new();
+        while self.processes[who].begin().await {
+            while self.processes[who].works() > 1 {
+                broken.extend(self.answer(who, 1, None).await);
             }
         }
         broken
@@ -212,7 +239,7 @@ impl World {
         tokio::time::advance(LULL).await;
         self.processes[leader].drive().await;
         while broken.is_empty()
-            && (self.processes[leader].works() || self.processes[leader].begin().await)
+            && (self.processes[leader].works() > 0 || self.processes[leader].begin().await)
         {
             broken.extend(self.answer(leader, 0, None).await);
             self.processes[leader].hear_all();
@@ -223,7 +250,7 @@ impl World {
     /// A leader that starts where all is well writes nothing. What a stranger did too often stands for a while,
     /// which the next leader does not know.
     async fn restart(&mut self, leader: usize) -> Vec<String> {
-        if self.facts.harmed || self.facts.edited {
+        if self.facts.harmed {
             return Vec::new();
         }
         self.processes[leader] = self.started(leader);
