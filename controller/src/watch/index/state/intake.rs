@@ -11,7 +11,7 @@ use sandgate_shared::names;
 
 use super::concerned::{claim_name, subjects};
 use super::{Labelled, Objects, OfClaim, State};
-use crate::claim::observed::{AllowedTarget, ObservedPod, ObservedReplicaSet};
+use crate::claim::observed::{AllowedTarget, LiveObject, ObservedPod, ObservedReplicaSet};
 use crate::watch::index::{NotKnown, concern, live, read};
 use crate::watch::table::Table;
 use crate::watch::{Key, Source, Subject};
@@ -59,7 +59,9 @@ impl State {
                 let going = object.metadata.deletion_timestamp.is_some();
                 takes(&mut self.content_claims, key, version, going)
             }
-            Source::Deployments => takes_object(&mut self.deployments, key, version, &object)?,
+            Source::Deployments => {
+                takes_object(&mut self.deployments, key, version, live(&object))?
+            }
             Source::ReplicaSets => {
                 let claim_uid = claim_uid(&object);
                 let value = ObservedReplicaSet::read(&read::<ReplicaSet>(key, object)?);
@@ -108,7 +110,9 @@ impl State {
         object: DynamicObject,
     ) -> Result<BTreeSet<Subject>, NotKnown> {
         let mut concerned = BTreeSet::new();
-        if claim_name(key).is_some() && takes_object(&mut self.services, key, version, &object)? {
+        if claim_name(key).is_some()
+            && takes_object(&mut self.services, key, version, live(&object))?
+        {
             concerned.extend(self.named_by(key));
         }
         let target = AllowedTarget::read(&read::<Service>(key, object)?);
@@ -230,9 +234,9 @@ pub(super) fn takes_object(
     table: &mut Objects,
     key: &Key,
     version: u64,
-    object: &DynamicObject,
+    live: Option<LiveObject>,
 ) -> Result<bool, NotKnown> {
-    let live = live(object).ok_or_else(|| NotKnown::NoUid(key.clone()))?;
+    let live = live.ok_or_else(|| NotKnown::NoUid(key.clone()))?;
     let changed = concern::object(table.get(key), &live);
     Ok(table.observe(key.clone(), version, live).0 && changed)
 }

@@ -9,7 +9,7 @@ use sandgate_shared::names;
 
 use super::State;
 use super::intake::takes_object;
-use crate::claim::observed::{ObservedPod, Opening, Widening};
+use crate::claim::observed::{LiveObject, ObservedPod, Opening, Widening};
 use crate::watch::index::NotKnown;
 use crate::watch::{Key, Source, Subject};
 
@@ -37,15 +37,15 @@ impl State {
         object: &DynamicObject,
     ) -> Result<BTreeSet<Subject>, NotKnown> {
         let mut concerned = BTreeSet::new();
-        if let Some(policies) = self.policies_like(key)
-            && takes_object(policies, key, version, object)?
-        {
-            concerned.extend(self.concerned(Source::NetworkPolicies, key));
-        }
         let value = serde_json::to_value(object).map_err(|source| NotKnown::Unreadable {
             key: key.clone(),
             source,
         })?;
+        if let Some(policies) = self.policies_like(key)
+            && takes_object(policies, key, version, LiveObject::read(&value))?
+        {
+            concerned.extend(self.concerned(Source::NetworkPolicies, key));
+        }
         let before = self.opened_by(key);
         let changed = match Opening::read(&key.name, &value) {
             Some(opening) => {
