@@ -220,9 +220,18 @@ async fn the_idle_timeout_of_runtimes_that_set_none_reaches_the_controller() -> 
     };
     let usual = timeout(&Rendered::with(&json!({})).await?)?;
     assert_eq!(usual, Duration::from_mins(30));
-    let values = json!({"sandbox": {"defaultIdleTimeout": "1h30m"}});
-    let longer = timeout(&Rendered::with(&values).await?)?;
-    assert_eq!(longer, Duration::from_mins(90));
+    // Whatever the values' schema admits, the controller takes: from the shortest to the longest.
+    for (text, expected) in [
+        ("1h30m", Duration::from_mins(90)),
+        ("0h0.001ms", Duration::from_micros(1)),
+        (
+            "99999h99999h99999h99999h99999.9h",
+            Duration::from_mins(99_999 * 5 * 60 + 54),
+        ),
+    ] {
+        let values = json!({"sandbox": {"defaultIdleTimeout": text}});
+        assert_eq!(timeout(&Rendered::with(&values).await?)?, expected);
+    }
     Ok(())
 }
 

@@ -51,6 +51,14 @@ fn the_chart_is_of_the_version_that_is_built() {
     json!({"sandbox": {"defaultIdleTimeout": "30"}}),
     "'/sandbox/defaultIdleTimeout': '30'"
 )]
+#[case::an_idle_timeout_of_nothing(
+    json!({"sandbox": {"defaultIdleTimeout": "0h0.0s"}}),
+    "'/sandbox/defaultIdleTimeout': '0h0.0s'"
+)]
+#[case::an_idle_timeout_beyond_all_time(
+    json!({"sandbox": {"defaultIdleTimeout": "9999999h"}}),
+    "'/sandbox/defaultIdleTimeout': '9999999h'"
+)]
 #[case::a_mount_role_without_a_path(
     json!({"operator": {"sandboxAPI": {"mountRoles": [{"name": "project"}]}}}),
     "'/operator/sandboxAPI/mountRoles/0'"
