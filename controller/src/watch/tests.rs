@@ -5,6 +5,7 @@ use std::{future, io};
 use http::{Request, Response};
 use kube::client::Body;
 use kube::core::Status;
+use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use rstest::rstest;
 use serde_json::json;
@@ -114,4 +115,39 @@ async fn the_api_server_is_asked_for_no_more_than_is_kept(
         metadata_only,
         "{source:?} is asked for as {accept}"
     );
+}
+
+#[test]
+fn an_object_that_cannot_be_read_is_counted_and_its_listing_is_whole_without_it() {
+    // No UID, and words where there should be fields.
+    let odd = json!({"apiVersion": "v1", "kind": "Odd", "spec": "words", "status": "words",
+        "metadata": {"name": "odd-sandbox", "namespace": "ns", "resourceVersion": "8"}});
+    let odd: DynamicObject = serde_json::from_value(odd).unwrap();
+    for source in Source::ALL {
+        let mut registry = Registry::default();
+        let intake = Intake {
+            metrics: Metrics::register(&mut registry),
+            ..intake(source)
+        };
+        for event in [
+            Event::Init,
+            Event::InitApply(odd.clone()),
+            Event::InitDone,
+            Event::Apply(odd.clone()),
+        ] {
+            intake.event(event);
+        }
+        let missing = intake.watches.synced.missing();
+        assert!(!missing.contains(&source), "{source:?}");
+        let mut page = String::new();
+        encode(&mut page, &registry).unwrap();
+        let kind = source.kind().as_str();
+        let counted = |line: &str| {
+            let of_kind = line.contains("undecodable") && line.contains(&format!("\"{kind}\""));
+            of_kind && line.ends_with(" 2")
+        };
+        // Of these nothing is read but their metadata, which is always one.
+        let metadata_alone = source.metadata_only() || source == Source::Namespaces;
+        assert_eq!(page.lines().any(counted), !metadata_alone, "{source:?}");
+    }
 }

@@ -51,6 +51,7 @@ impl Shared {
             Fault::Lost => return Err(CarryError::Lost),
             Fault::Unheard => return self.never().await,
             Fault::Late(by) => tokio::time::sleep(by).await,
+            Fault::Held => self.fate.let_go().await,
             Fault::Refused(code) => return Ok(refusal(code)),
             Fault::Stale => {
                 if let Some(earlier) = self.lists.earlier(&asked) {

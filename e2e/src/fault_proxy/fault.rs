@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures::future::{self, BoxFuture};
 use http::StatusCode;
 
 use super::Asked;
@@ -13,6 +14,8 @@ pub enum Fault {
     None,
     /// It is passed on this much later.
     Late(Duration),
+    /// It is passed on once [`Fate::let_go`] has resolved.
+    Held,
     /// The connection ends before the API server hears of it.
     Lost,
     /// The API server carries it out; the connection ends before the answer.
@@ -40,4 +43,9 @@ pub trait Fate: Send + Sync + 'static {
 
     /// Called when a request is left without an answer for good: what was to become of it has become.
     fn left_unanswered(&self) {}
+
+    /// Called when a request is held, and awaited.
+    fn let_go(&self) -> BoxFuture<'_, ()> {
+        Box::pin(future::ready(()))
+    }
 }

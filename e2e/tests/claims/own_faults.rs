@@ -1,6 +1,7 @@
 //! A controller that is killed between any two of its requests and started again.
 
 mod content;
+mod deleted;
 mod end_state;
 mod scenario;
 

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use http::Method;
 use sandgate_e2e::fault_proxy::{self, Asked, Fate, Fault};
 use sandgate_e2e::{Outcome, OwnCluster};
@@ -16,6 +17,8 @@ pub enum Cut {
     Before(usize),
     /// This write is carried out, and its answer never comes.
     After(usize),
+    /// This write is held until [`Proxy::let_go`], and then carried out.
+    Held(usize),
     /// No cut.
     Never,
 }
@@ -31,6 +34,7 @@ pub struct Proxy {
 struct Scissors {
     watched: Mutex<Watched>,
     was_cut: Notify,
+    let_go: Notify,
 }
 
 /// Only writes into this namespace count.
@@ -50,6 +54,7 @@ impl Proxy {
                 writes: Vec::new(),
             }),
             was_cut: Notify::new(),
+            let_go: Notify::new(),
         });
         let fate = Arc::clone(&scissors) as Arc<dyn Fate>;
         let proxy = fault_proxy::Proxy::start(cluster, fate).await?;
@@ -69,11 +74,17 @@ impl Proxy {
         };
         // What an earlier controller was still waiting for says nothing of this one.
         let _earlier = self.scissors.was_cut.notified().now_or_never();
+        let _earlier = self.scissors.let_go.notified().now_or_never();
     }
 
     /// Passes everything on from now on.
     pub fn pass_all_on(&self) {
         self.scissors.watched.lock().unwrap().cut = Cut::Never;
+    }
+
+    /// Passes on what is held.
+    pub fn let_go(&self) {
+        self.scissors.let_go.notify_one();
     }
 
     /// Resolves once the cut was made.
@@ -102,6 +113,7 @@ impl Fate for Scissors {
         let turn = watched.writes.len();
         match watched.cut {
             Cut::After(cut) if cut == turn => Fault::Unanswered,
+            Cut::Held(cut) if cut == turn => Fault::Held,
             // Nothing gets through once the cut is made.
             Cut::Before(cut) | Cut::After(cut) if turn >= cut => Fault::Unheard,
             _ => Fault::None,
@@ -110,6 +122,11 @@ impl Fate for Scissors {
 
     fn left_unanswered(&self) {
         self.was_cut.notify_one();
+    }
+
+    fn let_go(&self) -> BoxFuture<'_, ()> {
+        self.was_cut.notify_one();
+        Box::pin(self.let_go.notified())
     }
 }
 

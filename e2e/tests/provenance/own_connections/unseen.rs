@@ -12,7 +12,7 @@ use kube::api::{DeleteParams, ListParams};
 use kube::core::NamespaceResourceScope;
 use sandgate_e2e::scene::Scene;
 use sandgate_e2e::scene::manifests::claim_with;
-use sandgate_e2e::{Cluster, Outcome, OwnCluster, service};
+use sandgate_e2e::{Cluster, Outcome, OwnCluster, Writer, service};
 use sandgate_shared::api::{Connection, SandboxClaim};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -85,7 +85,8 @@ async fn reconciles(cluster: &OwnCluster) -> Outcome<usize> {
     let (_, page) = service::get(&controller.health_address(), "/metrics").await?;
     let counted = "sandgate_controller_reconciles_total{outcome=\"done\"} ";
     let mut counts = page.lines().filter_map(|line| line.strip_prefix(counted));
-    Ok(counts.next().unwrap_or_default().parse()?)
+    // One that has just started has counted none.
+    Ok(counts.next().unwrap_or("0").parse()?)
 }
 
 /// Makes, changes and deletes Secrets that nobody names.
@@ -170,4 +171,80 @@ async fn no_value_of_a_secret_is_told_by_anything_but_secrets_though_all_is_logg
         .collect();
     assert!(leaks.is_empty(), "{}", leaks.join("\n"));
     Ok(())
+}
+
+mod slow {
+    use super::*;
+    use k8s_openapi::api::core::v1::Secret;
+    use kube::api::PostParams;
+
+    /// Secrets that no Connection names, in one namespace.
+    const MANY: usize = 10_000;
+    /// How much more memory a controller may have for them: nothing of them is kept, and they are listed a page
+    /// at a time.
+    const ROOM_KIB: u64 = 8 * 1024;
+
+    /// What the controller's process has resident, in KiB.
+    fn resident(cluster: &OwnCluster) -> Outcome<u64> {
+        let controller = &cluster.installation.controller.as_ref().unwrap().service;
+        let status = fs::read_to_string(format!("/proc/{}/status", controller.id().unwrap()))?;
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        Ok(resident.unwrap().trim().trim_end_matches(" kB").parse()?)
+    }
+
+    /// Starts the controller anew, and waits until it has bound a claim of this name.
+    async fn started_again(
+        cluster: &mut OwnCluster,
+        (scene, operator): (&Scene, &Writer),
+        claim: &str,
+    ) -> Outcome {
+        let controller = &mut cluster.installation.controller.as_mut().unwrap().service;
+        controller.stop()?;
+        controller.start()?;
+        let binds = json!({ "connections": [{ "role": "vcs", "connection": "github" }] });
+        operator
+            .accepts(&claim_with(claim, "agent", &binds))
+            .await?;
+        scene.bound(claim).await?;
+        Ok(())
+    }
+
+    async fn many(scene: &Scene) -> Outcome {
+        let secrets = scene.api::<Secret>();
+        let made = stream::iter(0..MANY).map(|nth| {
+            let secrets = &secrets;
+            async move {
+                let secret = serde_json::from_value(secret(&format!("stranger-{nth}")))?;
+                secrets.create(&PostParams::default(), &secret).await?;
+                Outcome::Ok(())
+            }
+        });
+        made.buffer_unordered(AT_ONCE).try_collect::<()>().await
+    }
+
+    // Proves: K-029
+    #[tokio::test]
+    async fn ten_thousand_secrets_that_nobody_names_take_no_look_and_no_memory() -> Outcome {
+        let mut cluster = Cluster::own(options()).await?;
+        let scene = connected(&cluster, "many").await?;
+        let operator = scene.operator().await?;
+        bind(&scene, &operator, "first").await?;
+        scene.bound("first").await?;
+        started_again(&mut cluster, (&scene, &operator), "before").await?;
+        let alone = resident(&cluster)?;
+
+        let before = reconciles(&cluster).await?;
+        many(&scene).await?;
+        let more = reconciles(&cluster).await? - before;
+        assert!(more < 5, "{more} reconciles for {MANY} Secrets");
+
+        started_again(&mut cluster, (&scene, &operator), "after").await?;
+        let among_many = resident(&cluster)?;
+        println!("{alone} KiB resident, {among_many} KiB beside {MANY} Secrets");
+        assert!(
+            among_many <= alone + ROOM_KIB,
+            "{alone} KiB resident became {among_many} KiB"
+        );
+        Ok(())
+    }
 }
