@@ -156,8 +156,15 @@ impl Reconciler {
 
     async fn reconcile(&self, claim: &Key) -> Result<Option<Duration>, ReconcileError> {
         for _ in 0..PASSES {
-            if let Pass::Done(again) = self.pass(claim).await? {
-                return Ok(again);
+            match self.pass(claim).await {
+                Ok(Pass::Done(again)) => return Ok(again),
+                Ok(Pass::Again) => {}
+                Err(error) => {
+                    if let Some(known) = self.watches.index.observed(claim) {
+                        self.places.give_up(&known.claim);
+                    }
+                    return Err(error);
+                }
             }
         }
         Err(ReconcileError::Unsteady)

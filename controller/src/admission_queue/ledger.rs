@@ -2,7 +2,8 @@
 //!
 //! Several workers judge at once, and what one of them writes is known to the others only when the API
 //! server has answered: a place is taken here first. A promise whose fate is unknown, since the answer was
-//! lost, stands: the claim is granted its place again until a write of its status has an answer.
+//! lost, stands: the claim is granted its place again until a write of its status has an answer. One of which
+//! nothing was written is taken back.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,8 +30,10 @@ pub struct Basis {
 
 #[derive(Debug, Default)]
 struct Account {
-    /// UIDs of claims whose admission is being written.
+    /// UIDs of claims whose admission is being written, or is to be.
     promised: BTreeSet<String>,
+    /// Those of them for which a write was begun.
+    written: BTreeSet<String>,
     /// Kept while it holds, so that a thousand claims which look after their turn every ten seconds cost
     /// one decision and not a thousand.
     decided: Option<Decided>,
@@ -83,12 +86,28 @@ impl Ledger {
         answer
     }
 
+    /// The admission of a claim is being written: from now on its fate may be unknown.
+    pub fn write(&self, runtime: &Key, uid: &str) {
+        if let Some(account) = self.lock().get_mut(runtime)
+            && account.promised.contains(uid)
+        {
+            account.written.insert(uid.to_owned());
+        }
+    }
+
+    /// A look at a claim came to nothing: what was promised to it is taken back, unless it may be written.
+    pub fn give_up(&self, runtime: &Key, uid: &str) {
+        if let Some(account) = self.lock().get_mut(runtime)
+            && !account.written.contains(uid)
+        {
+            account.forget(uid);
+        }
+    }
+
     /// What was promised to a claim is kept or taken back: its status was written, or cannot be any more.
     pub fn settle(&self, runtime: &Key, uid: &str) {
-        if let Some(account) = self.lock().get_mut(runtime)
-            && account.promised.remove(uid)
-        {
-            account.decided = None;
+        if let Some(account) = self.lock().get_mut(runtime) {
+            account.forget(uid);
         }
     }
 
@@ -119,6 +138,13 @@ impl Ledger {
 }
 
 impl Account {
+    fn forget(&mut self, uid: &str) {
+        self.written.remove(uid);
+        if self.promised.remove(uid) {
+            self.decided = None;
+        }
+    }
+
     /// What was decided, if it still rests on what is so.
     fn known(&self, basis: &Basis) -> Option<&Decided> {
         self.decided.as_ref().filter(|decided| decided.on == *basis)
@@ -131,6 +157,7 @@ impl Account {
             all.any(|seat| seat.uid == *uid && seat.standing != Standing::Admitted)
         };
         self.promised.retain(open);
+        self.written.retain(|uid| self.promised.contains(uid));
         let answers = decide(&seats, &basis.ceilings, &self.promised);
         let has_turn = |seat: &Seat| {
             let answer = answers.get(&seat.uid);

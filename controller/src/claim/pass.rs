@@ -163,6 +163,7 @@ impl Reconciler {
         if !is_admitted(plan) || observed.admission != Admission::Granted {
             return Ok(self.report.tell(claim, decision, limit).await);
         }
+        self.places.write(claim);
         let (report, claim, decided) = (self.report.clone(), claim.clone(), decision.clone());
         let writing = async move { report.write(&claim, &decided, limit).await };
         let writing = tokio::spawn(self.under_way.track_future(writing));

@@ -51,12 +51,26 @@ impl Places {
         self.fence.left().await
     }
 
+    /// What was granted to the claim is being written.
+    pub(super) fn write(&self, claim: &SandboxClaim) {
+        if let Some(runtime) = runtime(claim) {
+            self.ledger.write(&runtime, uid(claim));
+        }
+    }
+
+    /// A look at the claim failed. What was granted to it is free again if nothing of it was written: its next
+    /// look may be a minute away, and the limits others by then.
+    pub(super) fn give_up(&self, claim: &SandboxClaim) {
+        if let Some(runtime) = runtime(claim) {
+            self.ledger.give_up(&runtime, uid(claim));
+        }
+    }
+
     /// The fate of what was granted to the claim is known: its status was written, or somebody else wrote it,
     /// or it is gone.
     pub(super) fn settle(&self, claim: &SandboxClaim) {
-        let uid = claim.metadata.uid.as_deref().unwrap_or_default();
         if let Some(runtime) = runtime(claim) {
-            self.ledger.settle(&runtime, uid);
+            self.ledger.settle(&runtime, uid(claim));
         }
     }
 
@@ -93,6 +107,10 @@ impl Places {
         let asks = |claim: &SandboxClaim| plan::asks_for_place(claim, trust, self.grace);
         self.watches.index.seats(runtime, asks)
     }
+}
+
+fn uid(claim: &SandboxClaim) -> &str {
+    claim.metadata.uid.as_deref().unwrap_or_default()
 }
 
 /// The runtime that a claim belongs to; an enrolment has none.

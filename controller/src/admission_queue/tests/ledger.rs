@@ -55,6 +55,27 @@ fn a_younger_claim_whose_admission_is_being_written_keeps_an_older_one_out() {
     assert!(is_held(ask(&ledger, "a", &basis(2, at_once(1)), &both)));
 }
 
+// Proves: C-008
+#[test]
+fn a_promise_is_taken_back_after_a_look_that_failed_unless_it_may_be_written() {
+    let (ledger, on, none) = (
+        Ledger::default(),
+        basis(1, at_once(1)),
+        basis(1, at_once(0)),
+    );
+    let seats = [waits("a", 1)];
+    assert_eq!(ask(&ledger, "a", &on, &seats), Admission::Granted);
+    ledger.give_up(&runtime(), "uid-a");
+    assert!(is_held(ask(&ledger, "a", &none, &seats)));
+
+    assert_eq!(ask(&ledger, "a", &on, &seats), Admission::Granted);
+    ledger.write(&runtime(), "uid-a");
+    ledger.give_up(&runtime(), "uid-a");
+    assert_eq!(ask(&ledger, "a", &none, &seats), Admission::Granted);
+    ledger.settle(&runtime(), "uid-a");
+    assert!(is_held(ask(&ledger, "a", &none, &seats)));
+}
+
 #[test]
 fn a_promise_whose_fate_is_unknown_is_repeated_and_one_that_is_settled_is_not() {
     let (ledger, on) = (Ledger::default(), basis(1, at_once(1)));
