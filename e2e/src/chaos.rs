@@ -164,13 +164,14 @@ pub async fn run(seed: u64, length: u32) -> Outcome<Report> {
     let changes = history.so_far()?;
     let mut findings = judge::judge(&changes);
     for scene in &actors.scenes {
-        let asked = audit::up_to_now(scene, scene.name()).await?;
+        // In one that was deleted no mark can be left.
+        let asked = audit::up_to_now(actors.lasting()?, scene.name()).await?;
         findings.extend(judge::judge_witnessed(&changes, &asked));
     }
     cluster.control_plane.check()?;
     Ok(Report {
         seed,
-        claims: actors.wanted.len(),
+        claims: judge::made(&changes),
         admitted: judge::admitted(&changes),
         changes: changes.len(),
         faults: schedule.drawn(),

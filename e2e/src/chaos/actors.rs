@@ -1,5 +1,6 @@
 //! Carries out deeds. Does I/O.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use k8s_openapi::api::core::v1::Pod;
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::deeds::{
-    Blow, CLASSES, Credential, Deed, Harm, KEPT, MISSING_CLASS, RUNTIMES, WIRED, Wanted,
+    Blow, CLASSES, Credential, DOOMED, Deed, Harm, KEPT, MISSING_CLASS, RUNTIMES, WIRED, Wanted,
 };
 use super::history::Kind;
 use crate::controllers::Controller;
@@ -42,10 +43,12 @@ pub struct Actors {
     pub controllers: Vec<Controller>,
     /// The way between these and the API server.
     pub proxy: Proxy,
-    /// Every claim that was made, by number.
-    pub wanted: Vec<Wanted>,
+    /// Every claim that was made, or would have been where the namespace was gone, by number.
+    wanted: Vec<Wanted>,
     /// Controllers that are held, until they are let go.
     held: JoinSet<()>,
+    /// Namespaces that were deleted.
+    gone: BTreeSet<usize>,
 }
 
 impl Actors {
@@ -83,7 +86,35 @@ impl Actors {
             proxy,
             wanted: Vec::new(),
             held: JoinSet::new(),
+            gone: BTreeSet::new(),
         })
+    }
+
+    /// A namespace that is never deleted.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn lasting(&self) -> Outcome<&Scene> {
+        let mut scenes = self.scenes.iter().enumerate();
+        let lasting = scenes.find(|(number, _)| *number != DOOMED);
+        let lasting = lasting.ok_or_else(|| Failure::saying("every namespace is deleted"))?;
+        Ok(lasting.1)
+    }
+
+    /// In which namespace a deed is done, if it is done in one.
+    fn within(&self, deed: &Deed) -> Option<usize> {
+        match deed {
+            Deed::Claim(wanted) => Some(wanted.scene),
+            Deed::Unclaim(claim) | Deed::Stray { claim, .. } | Deed::Pods { claim, .. } => {
+                self.wanted.get(*claim).map(|wanted| wanted.scene)
+            }
+            Deed::Ceilings { scene, .. }
+            | Deed::Class { scene, .. }
+            | Deed::Credential { scene, .. }
+            | Deed::Baseline { scene, .. }
+            | Deed::Leave { scene } => Some(*scene),
+            Deed::Controller { .. } | Deed::Away(_) => None,
+        }
     }
 
     fn scene(&self, number: usize) -> Outcome<&Scene> {
@@ -91,9 +122,23 @@ impl Actors {
         found.ok_or_else(|| Failure::saying(format!("there is no scene {number}")))
     }
 
-    /// Does one deed.
+    /// Does one deed, unless its namespace is gone.
     pub async fn act(&mut self, deed: &Deed) -> Outcome {
+        let within = self.within(deed);
+        if within.is_some_and(|scene| self.gone.contains(&scene)) {
+            if let Deed::Claim(wanted) = deed {
+                self.wanted.push(wanted.clone());
+            }
+            return Ok(());
+        }
         match deed {
+            Deed::Leave { scene } => {
+                let name = self.scene(*scene)?.name().to_owned();
+                let namespaces =
+                    Api::all_with(client(self.scene(*scene)?), &Kind::Namespace.resource());
+                self.gone.insert(*scene);
+                delete(&namespaces, &name).await
+            }
             Deed::Claim(wanted) => self.claim(wanted).await,
             Deed::Unclaim(number) => {
                 let (scene, wanted) = self.claimed(*number)?;

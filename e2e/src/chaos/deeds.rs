@@ -25,7 +25,9 @@ pub const WIRED: &str = "wired";
 /// A class that nobody makes.
 pub const MISSING_CLASS: &str = "missing";
 /// Namespaces.
-pub const SCENES: usize = 2;
+pub const SCENES: usize = 3;
+/// The one that is deleted, with all that is in it.
+pub const DOOMED: usize = 2;
 /// Controllers.
 pub const CONTROLLERS: usize = 2;
 /// Sessions of each namespace; claims of one session are of one or both runtimes.
@@ -117,16 +119,25 @@ pub enum Deed {
     Controller { which: usize, blow: Blow },
     /// Nobody reaches the API server for this time.
     Away(Duration),
+    /// A namespace is deleted; nobody does anything in it any more.
+    Leave { scene: usize },
 }
 
 /// All that is done with one seed: each deed after a pause.
 pub fn script(seed: u64, length: u32) -> Vec<(Duration, Deed)> {
     let mut rng = Rng::with_seed(seed);
     let mut claims = 0;
+    // Once there is something in it, and while there is much to come.
+    let leaves = rng.u32(length / 3..=length * 2 / 3);
     (0..length)
-        .map(|_| {
+        .map(|number| {
             let pause = Duration::from_millis(rng.u64(20..400));
-            (pause, draw(&mut rng, &mut claims))
+            let deed = if number == leaves {
+                Deed::Leave { scene: DOOMED }
+            } else {
+                draw(&mut rng, &mut claims)
+            };
+            (pause, deed)
         })
         .collect()
 }
@@ -227,5 +238,21 @@ mod tests {
     fn a_seed_always_tells_the_same_story_and_another_seed_another_one() {
         assert_eq!(script(7, 200), script(7, 200));
         assert_ne!(script(7, 200), script(8, 200));
+    }
+
+    #[test]
+    fn one_namespace_is_deleted_in_every_story_and_in_its_middle() {
+        for seed in 0..200 {
+            let script = script(seed, 90);
+            let leaves = script.iter().map(|(_, deed)| deed);
+            let leaves = leaves.enumerate().filter_map(|(number, deed)| match deed {
+                Deed::Leave { scene } => Some((number, *scene)),
+                _ => None,
+            });
+            let leaves: Vec<_> = leaves.collect();
+            let [(30..=60, DOOMED)] = leaves[..] else {
+                panic!("seed {seed}: {leaves:?}");
+            };
+        }
     }
 }

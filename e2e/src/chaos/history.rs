@@ -36,11 +36,13 @@ pub enum Kind {
     Connection,
     /// `Secret`
     Secret,
+    /// `Namespace`, which is in itself.
+    Namespace,
 }
 
 impl Kind {
     /// Each of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Claim,
         Self::Runtime,
         Self::Deployment,
@@ -49,6 +51,7 @@ impl Kind {
         Self::Pod,
         Self::Connection,
         Self::Secret,
+        Self::Namespace,
     ];
 
     /// How the API server is asked for it.
@@ -67,8 +70,26 @@ impl Kind {
             Self::Pod => ("", "v1", "Pod", "pods"),
             Self::Connection => (GROUP, VERSION, "Connection", "connections"),
             Self::Secret => ("", "v1", "Secret", "secrets"),
+            Self::Namespace => ("", "v1", "Namespace", "namespaces"),
         };
         ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
+    }
+}
+
+impl Kind {
+    /// Those of a namespace: where they are asked for, and by which fields.
+    fn within(self, client: &Client, namespace: &str) -> (Api<DynamicObject>, String) {
+        let resource = self.resource();
+        match self {
+            Self::Namespace => (
+                Api::all_with(client.clone(), &resource),
+                format!("metadata.name={namespace}"),
+            ),
+            _ => (
+                Api::namespaced_with(client.clone(), namespace, &resource),
+                String::new(),
+            ),
+        }
     }
 }
 
@@ -110,6 +131,19 @@ pub fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
         .unwrap_or_default()
 }
 
+/// Namespaces that were deleted, by the version that says so.
+pub fn leaving(changes: &[Change]) -> BTreeMap<&str, u64> {
+    let mut leaving = BTreeMap::new();
+    let namespaces = changes.iter().filter(|it| it.place.0 == Kind::Namespace);
+    let leave = namespaces
+        .filter(|it| it.gone || it.object.pointer("/metadata/deletionTimestamp").is_some());
+    for change in leave {
+        let name = change.place.1.as_str();
+        leaving.entry(name).or_insert(change.version);
+    }
+    leaving
+}
+
 /// The objects that stand at one moment.
 pub type Standing<'h> = BTreeMap<&'h Place, &'h Change>;
 
@@ -127,9 +161,8 @@ impl History {
         let mut watches = JoinSet::new();
         for namespace in namespaces {
             for kind in Kind::ALL {
-                let api: Api<DynamicObject> =
-                    Api::namespaced_with(client.clone(), namespace, &kind.resource());
-                let there = api.list(&ListParams::default()).await?;
+                let (api, only) = kind.within(client, namespace);
+                let there = api.list(&ListParams::default().fields(&only)).await?;
                 let keep = Keep {
                     seen: Arc::clone(&seen),
                     kind,
@@ -139,7 +172,7 @@ impl History {
                     keep.keep(object, false)?;
                 }
                 let from = there.metadata.resource_version.unwrap_or_default();
-                watches.spawn(follow(api, keep, from));
+                watches.spawn(follow((api, only), keep, from));
             }
         }
         Ok(Self { seen, watches })
@@ -194,14 +227,11 @@ impl Keep {
             resource_version,
             ..
         } = object.metadata.clone();
+        let name = name.unwrap_or_default();
         let change = Change {
             version: resource_version.unwrap_or_default().parse()?,
             at: self.began.elapsed(),
-            place: (
-                self.kind,
-                namespace.unwrap_or_default(),
-                name.unwrap_or_default(),
-            ),
+            place: (self.kind, namespace.unwrap_or_else(|| name.clone()), name),
             object: serde_json::to_value(object)?,
             gone,
         };
@@ -215,8 +245,12 @@ impl Keep {
 }
 
 /// Ends with an error alone: a history with a hole proves nothing.
-async fn follow(api: Api<DynamicObject>, keep: Keep, mut from: String) -> Outcome {
-    let how = WatchParams::default().timeout(WATCH);
+async fn follow(
+    (api, only): (Api<DynamicObject>, String),
+    keep: Keep,
+    mut from: String,
+) -> Outcome {
+    let how = WatchParams::default().timeout(WATCH).fields(&only);
     loop {
         let mut events = std::pin::pin!(api.watch(&how, &from).await?);
         while let Some(event) = events.try_next().await? {

@@ -11,6 +11,8 @@ mod secrets;
 mod tests;
 mod witness;
 
+use std::collections::BTreeSet;
+
 use super::history::{Change, Kind};
 use crate::audit::Request;
 
@@ -111,6 +113,12 @@ pub fn admitted(history: &[Change]) -> usize {
     let mut number = 0;
     admission::each_admission(history, |_, _| number += 1);
     number
+}
+
+/// How many claims were made, one that was made again counted again.
+pub fn made(history: &[Change]) -> usize {
+    let claims = of_kind(history, Kind::Claim).map(Change::uid);
+    claims.collect::<BTreeSet<&str>>().len()
 }
 
 fn of_kind(history: &[Change], kind: Kind) -> impl Iterator<Item = &Change> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::of_kind;
 use super::seat::{Seat as _, claim_of};
-use crate::chaos::history::{Change, Kind};
+use crate::chaos::history::{Change, Kind, leaving};
 
 /// Where something that was said once of an object is said otherwise later.
 fn changed<'h, T: PartialEq + std::fmt::Debug>(
@@ -42,8 +42,14 @@ pub fn volume_sub_path(history: &[Change]) -> Vec<(u64, String)> {
     })
 }
 
-/// What was no claim's when it was first seen; nobody of this story edits it.
+/// What was no claim's when it was first seen; nobody of this story edits it. It goes with its namespace.
 pub fn foreign(history: &[Change]) -> Vec<(u64, String)> {
+    let leaving = leaving(history);
+    let goes_along = |it: &&Change| {
+        let leaves = leaving.get(it.place.1.as_str());
+        let deleted = it.gone || it.object.pointer("/metadata/deletionTimestamp").is_some();
+        deleted && leaves.is_some_and(|since| it.version > *since)
+    };
     let mut is_foreign: BTreeMap<&str, bool> = BTreeMap::new();
     let built = history.iter().filter(|it| {
         let kinds = [Kind::Deployment, Kind::Service, Kind::Policy];
@@ -64,7 +70,7 @@ pub fn foreign(history: &[Change]) -> Vec<(u64, String)> {
             change.gone,
         ])
     };
-    let foreign: Vec<&Change> = foreign.collect();
+    let foreign: Vec<&Change> = foreign.filter(|it| !goes_along(it)).collect();
     changed(foreign.into_iter(), |change| Some(said(change).to_string()))
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::of_kind;
 use super::seat::{self, STALE, Seat as _, claim_of};
 use super::secrets;
-use crate::chaos::history::{Change, Kind, Standing, standing};
+use crate::chaos::history::{Change, Kind, Standing, leaving, standing};
 
 fn is_ready(pod: &Change) -> bool {
     let conditions = pod.object.pointer("/status/conditions");
@@ -115,7 +115,18 @@ pub fn unsettled(history: &[Change], may_fail: &[(String, String)]) -> Vec<Strin
         }
     }
     told.extend(orphans(&now));
+    told.extend(left_behind(history, &now));
     told
+}
+
+/// What still stands in a namespace that was deleted.
+fn left_behind(history: &[Change], now: &Standing<'_>) -> Vec<String> {
+    let leaving = leaving(history);
+    let left = now
+        .keys()
+        .filter(|place| leaving.contains_key(place.1.as_str()));
+    left.map(|place| format!("{place:?} outlives its namespace"))
+        .collect()
 }
 
 fn orphans(now: &Standing<'_>) -> Vec<String> {

@@ -174,6 +174,39 @@ fn a_history_in_which_all_is_well_breaks_no_law() {
     assert_eq!(judge(&well), []);
 }
 
+/// Somebody else's Service is deleted, after its namespace or without it.
+fn deleted(namespace: Value) -> Vec<Change> {
+    history(vec![
+        (Kind::Namespace, "here", json!({})),
+        (Kind::Service, "a-sandbox", json!({ "spec": {} })),
+        (Kind::Namespace, "here", namespace),
+        (
+            Kind::Service,
+            "a-sandbox",
+            json!({ "spec": {}, "gone": true }),
+        ),
+    ])
+}
+
+#[test]
+fn what_is_somebody_elses_may_go_with_its_namespace_and_not_without() {
+    let leaves = json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:03Z" } });
+    assert_eq!(judge(&deleted(leaves)), []);
+    let found = judge(&deleted(json!({})));
+    let laws: Vec<&str> = found.iter().map(|it| it.law).collect();
+    assert_eq!(laws, ["somebody else's object is never touched"]);
+}
+
+#[test]
+fn nothing_outlives_its_namespace() {
+    let left = history(vec![
+        (Kind::Service, "somebody-elses", json!({})),
+        (Kind::Namespace, "here", json!({ "gone": true })),
+    ]);
+    let told = unsettled(&left, &[]);
+    assert!(told.len() == 1 && told[0].contains("outlives"), "{told:?}");
+}
+
 #[test]
 fn what_is_left_of_a_claim_and_what_waits_for_nothing_is_unsettled() {
     let left = history(vec![
