@@ -212,14 +212,14 @@ async fn a_controller_killed_between_any_two_requests_ends_where_an_undisturbed_
 }
 
 // Proves: C-001, C-023, C-025, K-005, K-006
+#[rstest]
+#[case::a_directory(Scenario::Mounted)]
+#[case::a_credential(Scenario::Connected)]
 #[tokio::test]
-async fn a_controller_killed_while_it_gives_a_sandbox_what_it_asked_for_gives_it_all_the_same()
--> Outcome {
-    Box::pin(killed_at_each_request(&[
-        Scenario::Mounted,
-        Scenario::Connected,
-    ]))
-    .await
+async fn a_controller_killed_while_it_gives_a_sandbox_what_it_asked_for_gives_it_all_the_same(
+    #[case] scenario: Scenario,
+) -> Outcome {
+    Box::pin(killed_at_each_request(&[scenario])).await
 }
 
 // Proves: K-029, K-030, K-031
