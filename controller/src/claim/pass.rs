@@ -47,7 +47,7 @@ impl Reconciler {
         if is_admitted(&plan)
             && let Some(runtime) = self.doubted_runtime(&observed).await?
         {
-            self.places.settle(&observed.claim);
+            self.places.give_up(&observed.claim);
             observed.runtime = runtime;
             observed.admission = Admission::default();
             plan = self.decide(&mut observed, Haste::Needed, now).await?;
