@@ -19,6 +19,7 @@ mod elector;
 mod fence;
 mod leaderless;
 mod lease;
+mod occasions;
 
 pub use elector::{Elector, Leadership};
 pub use fence::Fence;

@@ -25,6 +25,8 @@ pub async fn work(
     let ready = async {
         watches.synced.complete().await;
         catch_up(&reconciler).await;
+        let claims = watches.index.claim_count();
+        tracing::info!(claims, "all claims were read and are looked after");
     };
     tokio::select! {
         () = term.cancelled() => return Ok(()),

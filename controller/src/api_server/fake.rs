@@ -1,16 +1,20 @@
 //! An API server in memory, for tests: objects by path, resourceVersions, conflicts, preconditions,
 //! dry runs; faults at a chosen request, or at a gate where each request waits; and the history of all
-//! objects. It filters no list, defaults nothing and validates nothing: what a real one does is shown by the
-//! end-to-end tests.
+//! objects, which watches tell. It selects by name alone, defaults nothing and validates nothing: what a real
+//! one does is shown by the end-to-end tests.
 
 pub(crate) mod gate;
 pub(crate) mod history;
 mod state;
+mod watching;
 
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 use http::{Request, Response};
-use http_body_util::BodyExt as _;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Bytes;
 use hyper::header::DATE;
 use k8s_openapi::jiff::Timestamp;
 use kube::client::Body;
@@ -24,6 +28,7 @@ use crate::metrics::Metrics;
 use gate::Gate;
 use history::Happened;
 use state::{State, status};
+use watching::Asked;
 
 /// What goes wrong at a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +44,9 @@ pub(crate) enum Fault {
     /// It is never answered.
     Hang,
 }
+
+/// The body of an answer: that of a watch goes on.
+type Answer = UnsyncBoxBody<Bytes, Infallible>;
 
 /// The server. Clones share their state.
 #[derive(Clone, Debug, Default)]
@@ -179,9 +187,16 @@ impl Fake {
         self.0.lock().unwrap().cut = true;
     }
 
+    /// From now on nobody may watch anything.
+    pub(crate) fn refuse_watches(&self) {
+        self.0.lock().unwrap().watches_refused = true;
+    }
+
     /// Requests are answered again.
     pub(crate) fn mend(&self) {
-        self.0.lock().unwrap().cut = false;
+        let mut state = self.0.lock().unwrap();
+        state.cut = false;
+        state.woken.send_replace(());
     }
 
     /// The requests since the last call, as `VERB path?query`, without the field manager.
@@ -193,12 +208,13 @@ impl Fake {
         self,
         request: Request<Body>,
         gate: Option<Gate>,
-    ) -> Result<Response<Body>, std::io::Error> {
+    ) -> Result<Response<Answer>, std::io::Error> {
         let (head, body) = request.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
         let path = head.uri.path().to_owned();
-        let dry_run = head.uri.query().unwrap_or_default().contains("dryRun");
+        let query = head.uri.query().unwrap_or_default();
+        let (dry_run, asked) = (query.contains("dryRun"), Asked::read(query));
         let mut at_the_gate = None;
         if let Some(gate) = &gate {
             at_the_gate = gate.pass(&format!("{} {path}", head.method)).await;
@@ -220,7 +236,7 @@ impl Fake {
                 Some(Fault::Refused) => status(422, "Invalid", "refused", ""),
                 Some(Fault::Conflict) => status(409, "Conflict", "it changed", ""),
                 Some(Fault::Hang) => (0, Value::Null),
-                _ => state.carry_out(&head.method, &path, (dry_run, by), body),
+                _ => state.carry_out(&head.method, &path, (dry_run, by), (&asked, body)),
             };
             (fault, answer)
         };
@@ -229,7 +245,11 @@ impl Fake {
             Some(Fault::Hang) => std::future::pending().await,
             _ => {}
         }
-        let body = Body::from(serde_json::to_vec(&answer).unwrap());
+        let body = if code == 200 && asked.watch_after.is_some() {
+            watching::body(&self, &path, asked)
+        } else {
+            Full::from(serde_json::to_vec(&answer).unwrap()).boxed_unsync()
+        };
         let mut response = Response::builder().status(code);
         if let Some(now) = self.0.lock().unwrap().now() {
             let date = now.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::fence::Fence;
 use super::lease::{LeaderError, StoredLease};
+use super::occasions::{Occasions, reached};
 use super::{Leaderless, Record, Step, Timing, decide};
 use crate::api_server::ApiServer;
 use crate::cause::Chain;
@@ -37,6 +38,8 @@ pub struct Elector {
     timing: Timing,
     told: watch::Sender<Leadership>,
     seen: Option<Sighting>,
+    /// When the last look began.
+    looked: Option<Instant>,
 }
 
 /// A record and when we first saw it.
@@ -77,6 +80,7 @@ impl Elector {
             timing,
             told: watch::Sender::default(),
             seen: None,
+            looked: None,
         }
     }
 
@@ -94,17 +98,18 @@ impl Elector {
     /// for [`Self::release`], once the term's work has stopped.
     pub async fn run(&mut self, shutdown: &CancellationToken) {
         let mut term: Option<Term> = None;
-        let mut ticks = tokio::time::interval(self.timing.period);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let (lease, metrics) = (self.lease.clone(), self.metrics.clone());
+        let mut occasions = Occasions::new(lease, metrics, self.timing.period);
         loop {
             let deadline = term.as_ref().map(|term| term.deadline);
+            let lapse = self.lapse().filter(|_| term.is_none());
             tokio::select! {
                 () = shutdown.cancelled() => break,
                 () = reached(deadline) => {
                     tracing::warn!(lease = self.lease.name, "the Lease was not renewed in time, standing by");
                     self.end(term.take());
                 }
-                _ = ticks.tick() => {
+                () = occasions.next(lapse) => {
                     let asked = Instant::now();
                     // The deadline is not put off by a request that hangs.
                     let looked = tokio::select! {
@@ -113,8 +118,14 @@ impl Elector {
                         () = shutdown.cancelled() => break,
                     };
                     match looked {
-                        Ok(true) => self.hold(&mut term, asked),
-                        Ok(false) => self.end(term.take()),
+                        Ok(true) => {
+                            occasions.lead();
+                            self.hold(&mut term, asked);
+                        }
+                        Ok(false) => {
+                            self.end(term.take());
+                            occasions.stand_by();
+                        }
                         Err(error) => tracing::warn!(
                             error = %Chain(&error), "the Lease could not be looked after"
                         ),
@@ -173,6 +184,7 @@ impl Elector {
 
     /// One look at the Lease: whether we hold it afterwards.
     async fn look(&mut self) -> Result<bool, LeaderError> {
+        self.looked = Some(Instant::now());
         let standing = self.lease.read().await?;
         let record = standing.as_ref().map(|(_, record)| record);
         let unchanged_for = self.sight(record);
@@ -201,6 +213,14 @@ impl Elector {
         Some(Leaderless::found(live.map(|live| &live.metadata), now))
     }
 
+    /// When what was seen last will have stood for its duration, unless somebody has looked since: one look
+    /// for each sighting, whatever becomes of it.
+    fn lapse(&self) -> Option<Instant> {
+        let seen = self.seen.as_ref()?;
+        let lapse = seen.since + seen.record.duration;
+        (self.looked? < lapse).then_some(lapse)
+    }
+
     /// Takes note of the record and says for how long it has been the same.
     fn sight(&mut self, record: Option<&Record>) -> Duration {
         let now = Instant::now();
@@ -214,13 +234,6 @@ impl Elector {
                 Duration::ZERO
             }
         }
-    }
-}
-
-async fn reached(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
     }
 }
 

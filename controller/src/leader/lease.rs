@@ -99,7 +99,7 @@ impl StoredLease {
         }
     }
 
-    fn place(&self) -> Place<'_> {
+    pub(super) fn place(&self) -> Place<'_> {
         Place::namespaced(Kind::Lease, &self.namespace, &self.name)
     }
 

@@ -41,16 +41,19 @@ fn changes<T: Send + 'static>(
     metrics: Metrics,
     counts: impl Fn(&T) -> bool + Send + 'static,
 ) -> BoxStream<'static, ()> {
+    let mut last_cause = None;
     let told = seen.filter_map(move |seen| {
         std::future::ready(match seen {
-            Ok(seen) => counts(&seen).then_some(()),
+            Ok(seen) => counts(&seen).then(|| last_cause = None),
             Err(error) => {
                 metrics.watch_failed(kind);
-                tracing::info!(
-                    kind = kind.as_str(),
-                    error = cause::of_watch(&error),
-                    "a watch broke and is started again"
-                );
+                // One that is refused is refused every time: it says so once.
+                let error = Some(cause::of_watch(&error));
+                if last_cause != error {
+                    let kind = kind.as_str();
+                    tracing::info!(kind, error, "a watch broke and is started again");
+                    last_cause = error;
+                }
                 None
             }
         })

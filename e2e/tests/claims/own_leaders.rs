@@ -1,12 +1,13 @@
-//! Two controllers at once: one that stands by, and two that both work.
+//! Two controllers at once: one that stands by and takes over, and two that both work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::jiff::SignedDuration;
 use kube::Api;
 use kube::api::ListParams;
 use kube::runtime::wait::await_condition;
@@ -23,6 +24,16 @@ use crate::scene::{Scene, condition};
 
 /// How long a silent leader keeps the Lease.
 const LEASE: Duration = Duration::from_secs(4);
+
+/// Longest that whoever stands by may need to hear of something and to take the Lease.
+const TAKING: Duration = Duration::from_secs(1);
+
+const LEASE_NAME: &str = "sandgate-controller";
+
+async fn lease_of(cluster: &Cluster) -> Outcome<LeaseSpec> {
+    let leases: Api<Lease> = Api::namespaced(cluster.client(), &Names::default().namespace);
+    Ok(leases.get(LEASE_NAME).await?.spec.unwrap_or_default())
+}
 
 /// resourceVersion of every object a controller writes in the namespace.
 async fn versions(scene: &Scene) -> Outcome<BTreeMap<String, String>> {
@@ -94,11 +105,22 @@ async fn a_controller_that_stands_by_takes_over_from_a_killed_one_and_touches_no
     let leader = &mut cluster.installation.controller.as_mut().unwrap().service;
     leader.kill();
     let began = Instant::now();
+    let left = lease_of(&cluster).await?;
+    assert_eq!(left.holder_identity.as_deref(), Some(first));
     let after = Scene::on(&cluster, "after").await?;
     after.claims("plain", Stage::Ready).await?;
     after.bound("plain").await?;
     assert!(began.elapsed() < LEASE * 2, "took {:?}", began.elapsed());
     assert_eq!(askers(&after).await?, one(second));
+    // Both tell the time by the clock of this machine.
+    let taken = lease_of(&cluster).await?.acquire_time.unwrap().0;
+    let silent = taken.duration_since(left.renew_time.unwrap().0);
+    let due = SignedDuration::try_from(LEASE)?;
+    let late = SignedDuration::try_from(TAKING)?;
+    assert!(
+        (due..=due + late).contains(&silent),
+        "the Lease was taken {silent:?} after its last renewal, not {due:?} or up to {late:?} later"
+    );
     // It has looked at what stood before, since that came first, and had nothing to write.
     assert_eq!(versions(&before).await?, stood);
     assert_eq!(askers(&before).await?, one(first));
@@ -118,6 +140,36 @@ async fn a_controller_that_stands_by_takes_over_from_a_killed_one_and_touches_no
     assert_eq!(askers(&before).await?, one(first));
     let ours = audit::up_to_now(&again, audit::CONTROLLER).await?;
     audit::assert_nothing_was_forbidden(&ours);
+    Ok(())
+}
+
+// Proves: C-001
+#[tokio::test]
+async fn a_leader_that_is_told_to_end_is_succeeded_long_before_the_next_regular_look_at_the_lease()
+-> Outcome {
+    let mut options = Options::default();
+    // Looked at every ten minutes.
+    options.installation.controller_arguments = vec!["--lease-duration=3600s".to_owned()];
+    let mut cluster = Cluster::own(options).await?;
+    let mut standby = cluster.second_controller().await?;
+    standby.service.answers("/readyz", DEADLINE).await?;
+    let scene = Scene::on(&cluster, "told").await?;
+    scene.claims("before", Stage::Ready).await?;
+    scene.bound("before").await?;
+
+    let leader = &mut cluster.installation.controller.as_mut().unwrap().service;
+    let told = Instant::now();
+    leader.stop()?;
+    let leases: Api<Lease> = Api::namespaced(cluster.client(), &Names::default().namespace);
+    let held = await_condition(leases, LEASE_NAME, |lease: Option<&Lease>| {
+        let holder = lease.and_then(|it| it.spec.as_ref()?.holder_identity.as_deref());
+        holder == Some("sandgate-controller-1")
+    });
+    tokio::time::timeout(DEADLINE, held).await??;
+    let took = told.elapsed();
+    assert!(took < Duration::from_secs(5), "took {took:?}");
+    scene.claims("after", Stage::Ready).await?;
+    scene.bound("after").await?;
     Ok(())
 }
 

@@ -148,7 +148,7 @@ fn own_rules(release: &str) -> Value {
             &["coordination.k8s.io"],
             &["leases"],
             &[&format!("{release}-controller")],
-            &["get", "update"],
+            &["get", "list", "watch", "update"],
         ),
         rule(&[""], &["secrets"], &["create"]),
         named(

@@ -23,6 +23,11 @@ impl Happened {
         text(&self.object, pointer)
     }
 
+    /// The resourceVersion of the change.
+    pub(super) fn version(&self) -> u64 {
+        self.text("/metadata/resourceVersion").parse().unwrap()
+    }
+
     /// Whether the object is of the kind with this plural.
     pub(crate) fn is(&self, plural: &str) -> bool {
         let above = self.path.rsplit_once('/').unwrap_or_default().0;

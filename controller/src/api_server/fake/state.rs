@@ -7,10 +7,12 @@ use http::Method;
 use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::names;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::Fault;
 use super::history::{self, Happened};
+use super::watching::Asked;
 
 #[derive(Debug, Default)]
 pub(super) struct State {
@@ -19,12 +21,15 @@ pub(super) struct State {
     pub(super) requests: usize,
     pub(super) fault: Option<(usize, Fault)>,
     pub(super) cut: bool,
+    pub(super) watches_refused: bool,
     pub(super) log: Vec<String>,
     pub(super) history: Vec<Happened>,
     /// Seconds since the beginning: what was made later is younger.
     made: u32,
     /// When its clock stood at [`EPOCH`]; one that keeps no time tells none.
     pub(super) began: Option<Instant>,
+    /// Wakes the watches.
+    pub(super) woken: watch::Sender<()>,
 }
 
 /// What time it is for a server that keeps time when it begins, in seconds.
@@ -41,16 +46,19 @@ impl State {
         method: &Method,
         path: &str,
         (dry_run, by): (bool, Option<usize>),
-        body: Value,
+        (asked, body): (&Asked, Value),
     ) -> (u16, Value) {
         let main = path.trim_end_matches("/status");
         let name = main.rsplit('/').next().unwrap_or_default().to_owned();
         if method == Method::POST {
             return self.create(path, dry_run, body, by);
         }
+        if self.watches_refused && asked.watch_after.is_some() {
+            return status(403, "Forbidden", "may not watch", "");
+        }
         if method == Method::GET && is_collection(path) {
             let all = self.objects.iter();
-            let found = all.filter(|(object, _)| is_in(object, path));
+            let found = all.filter(|(object, _)| asked.wants(object, path));
             let items: Vec<&Value> = found.map(|(_, object)| object).collect();
             let version = self.version.to_string();
             return (
@@ -161,6 +169,7 @@ impl State {
             gone,
             by,
         });
+        self.woken.send_replace(());
     }
 }
 
@@ -172,7 +181,7 @@ fn is_collection(path: &str) -> bool {
 }
 
 /// Whether an object is one of a collection, which is of a namespace or of all.
-fn is_in(object: &str, collection: &str) -> bool {
+pub(super) fn is_in(object: &str, collection: &str) -> bool {
     let (root, plural) = collection.rsplit_once('/').unwrap_or_default();
     let everywhere = || object.starts_with(&format!("{root}/namespaces/"));
     let of_kind = || object.contains(&format!("/{plural}/"));

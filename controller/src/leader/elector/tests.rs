@@ -16,6 +16,23 @@ use crate::metrics::Metrics;
 
 const DURATION: Duration = Duration::from_secs(15);
 
+/// Longer than any answer takes that does not wait for anything.
+const AT_ONCE: Duration = Duration::from_millis(10);
+
+const LOOK: &str = "GET /apis/coordination.k8s.io/v1/namespaces/ns/leases/lease";
+/// A list or a watch.
+const FOLLOW: &str = "GET /apis/coordination.k8s.io/v1/namespaces/ns/leases";
+
+/// How many requests of a log are this one.
+fn count(log: &[String], request: &str) -> usize {
+    log.iter().filter(|it| *it == request).count()
+}
+
+fn elector(identity: &str, (api, metrics): (ApiServer, Metrics)) -> Elector {
+    let timing = Timing::of(DURATION);
+    Elector::new(&api, metrics, "ns", "lease", identity, timing)
+}
+
 /// One replica that takes part.
 struct Replica {
     leadership: watch::Receiver<Leadership>,
@@ -29,9 +46,8 @@ impl Replica {
         Self::connected(identity, server.connect_keeping_time())
     }
 
-    fn connected(identity: &str, (api, metrics): (ApiServer, Metrics)) -> Self {
-        let timing = Timing::of(DURATION);
-        let mut elector = Elector::new(&api, metrics, "ns", "lease", identity, timing);
+    fn connected(identity: &str, connection: (ApiServer, Metrics)) -> Self {
+        let mut elector = elector(identity, connection);
         let (leadership, fence) = (elector.leadership(), elector.fence());
         let shutdown = CancellationToken::new();
         let told = shutdown.clone();
@@ -84,32 +100,101 @@ async fn of_two_replicas_one_leads_and_keeps_leading() {
     assert_eq!(holder(&server), "first");
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_lease_that_was_given_up_is_taken_at_the_next_look() {
-    let server = Fake::default();
-    let mut first = Replica::start(&server, "first");
+/// How long a replica that stands by takes to lead once the leader has given the Lease up, which is not
+/// when it looks anyway.
+async fn succession(server: &Fake) -> Duration {
+    let mut first = Replica::start(server, "first");
     let term = first.leads().await;
-    let mut second = Replica::start(&server, "second");
+    let mut second = Replica::start(server, "second");
+    tokio::time::sleep(DURATION * 2 + Timing::of(DURATION).period / 2).await;
     let mut elector = first.stop().await;
     assert!(term.is_cancelled());
     elector.release().await.unwrap();
-    assert_eq!(holder(&server), Value::Null);
+    assert_eq!(holder(server), Value::Null);
     let begun = Instant::now();
     second.leads().await;
-    assert!(begun.elapsed() <= Timing::of(DURATION).period);
+    begun.elapsed()
+}
+
+// Proves: C-001
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_was_given_up_is_taken_at_once() {
+    let took = succession(&Fake::default()).await;
+    assert!(took <= AT_ONCE, "{took:?}");
+}
+
+// Proves: C-001
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_must_not_be_watched_is_taken_at_the_next_look() {
+    let server = Fake::default();
+    server.refuse_watches();
+    let took = succession(&server).await;
+    assert!(took > AT_ONCE, "nothing told of it, and it took {took:?}");
+    assert!(took <= Timing::of(DURATION).period, "{took:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_killed_leader_is_succeeded_after_its_duration_and_not_before() {
+async fn a_watch_that_is_refused_is_asked_for_less_and_less_often() {
+    let server = Fake::default();
+    server.refuse_watches();
+    Replica::start(&server, "first").leads().await;
+    let _second = Replica::start(&server, "second");
+    tokio::time::sleep(DURATION * 40).await;
+    let times = count(&server.log(), FOLLOW);
+    // Ten minutes, in which the pauses grow to half a minute and more.
+    assert!((5..=30).contains(&times), "{times} times");
+}
+
+// Proves: C-001
+#[tokio::test(start_paused = true)]
+async fn a_killed_leader_is_succeeded_when_its_lease_lapses_and_not_before() {
+    let server = Fake::default();
+    let mut first = Replica::start(&server, "first");
+    first.leads().await;
+    let mut second = Replica::start(&server, "second");
+    tokio::time::sleep(DURATION * 2 + Timing::of(DURATION).period / 2).await;
+    first.kill();
+    // Half a period, a twelfth of the duration, has passed since the last renewal.
+    let lapse = DURATION * 11 / 12;
+    let begun = Instant::now();
+    second.leads().await;
+    let late = begun.elapsed().checked_sub(lapse);
+    assert!(late.is_some_and(|late| late <= AT_ONCE), "{late:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_lapses_is_looked_at_once_for_it_whatever_becomes_of_the_look() {
     let server = Fake::default();
     let mut first = Replica::start(&server, "first");
     first.leads().await;
     first.kill();
-    let begun = Instant::now();
-    let mut second = Replica::start(&server, "second");
-    second.leads().await;
-    assert!(begun.elapsed() >= DURATION, "{:?}", begun.elapsed());
-    assert!(begun.elapsed() <= DURATION + Timing::of(DURATION).period * 2);
+    let mut second = elector("second", server.connect_keeping_time());
+    assert!(!second.look().await.unwrap());
+    let lapse = second.lapse().unwrap();
+    tokio::time::sleep_until(lapse).await;
+    server.fail(1, Fault::Before);
+    second.look().await.unwrap_err();
+    assert_eq!(second.lapse(), None);
+    assert!(second.look().await.unwrap(), "the next turn takes it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_looks_each_period_and_follows_nothing_and_who_stands_by_follows_its_renewals() {
+    let server = Fake::default();
+    let mut first = Replica::start(&server, "first");
+    first.leads().await;
+    assert_eq!(count(&server.log(), FOLLOW), 0);
+    tokio::time::sleep(DURATION * 4 + AT_ONCE).await;
+    let alone = server.log();
+    assert_eq!((count(&alone, LOOK), count(&alone, FOLLOW)), (24, 0));
+    let _second = Replica::start(&server, "second");
+    tokio::time::sleep(DURATION * 4).await;
+    let both = server.log();
+    // One list and one watch; a look at first and at what is listed, then one a renewal, or two where its
+    // own turn comes at the same time.
+    assert_eq!(count(&both, FOLLOW), 2);
+    let looks = count(&both, LOOK);
+    assert!((24 * 2..=24 * 3 + 2).contains(&looks), "{looks} looks");
 }
 
 #[tokio::test(start_paused = true)]
@@ -156,6 +241,14 @@ async fn a_leader_whose_lease_was_taken_stands_by() {
     server.put(Kind::Lease, lease);
     let noticed = timeout(Timing::of(DURATION).period * 2, term.cancelled()).await;
     assert!(noticed.is_ok());
+    // And hears when it may lead again, as one that has never led.
+    tokio::time::sleep(AT_ONCE).await;
+    let mut lease = server.get(Kind::Lease, "ns", "lease").unwrap();
+    lease["spec"]["holderIdentity"] = Value::Null;
+    server.put(Kind::Lease, lease);
+    let begun = Instant::now();
+    replica.leads().await;
+    assert!(begun.elapsed() <= AT_ONCE, "{:?}", begun.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
