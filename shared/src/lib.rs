@@ -20,6 +20,7 @@
 //! resource a file; `rules` is the one table that the CRDs, the policy and the webhook come from.
 
 pub mod api;
+pub mod cause;
 pub mod checks;
 pub mod concealed;
 #[cfg(feature = "corpus")]

@@ -5,13 +5,13 @@
 //! link, a watch on the files themselves never fires. A set that cannot be served leaves the last good
 //! one in place.
 
-use std::error::Error;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use arc_swap::ArcSwapOption;
 use sandgate_certs::directory::TlsDirectory;
 use sandgate_certs::resolver::{Resolver, ServingSet};
+use sandgate_shared::cause::sentence;
 
 use crate::metrics::Metrics;
 
@@ -99,16 +99,4 @@ impl Reloader {
         );
         self.problem.store(Some(Arc::new(problem.to_owned())));
     }
-}
-
-/// An error with its sources, in one line.
-fn sentence(error: &dyn Error) -> String {
-    let mut sentence = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        sentence.push_str(": ");
-        sentence.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    sentence
 }

@@ -1,0 +1,189 @@
+//! What bytes are in on their way from one socket to the other: a pipe of the kernel, which they pass
+//! without being copied, or a buffer of ours. Does I/O.
+//!
+//! A carrier is held only while there are bytes to carry, so an idle tunnel has none. Pipes are scarce:
+//! their pages count for all processes of a user on the node. So there are few, what is not in use is
+//! closed but for a handful, and whoever gets none copies instead.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::io::{Errno, retry_on_intr};
+use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice};
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The most pipes, 16 pages each: a quarter of what `fs.pipe-user-pages-soft` lets a user have.
+const MOST_PIPES: usize = 256;
+/// Pipes that stay open while nobody needs them.
+const KEPT: usize = 16;
+/// As much as a pipe takes, in bytes.
+const PIPE: usize = 64 * 1024;
+/// As much as a buffer takes, in bytes; a stalled tunnel without a pipe keeps one.
+const BUFFER: usize = 16 * 1024;
+
+const FLAGS: SpliceFlags = SpliceFlags::NONBLOCK.union(SpliceFlags::MOVE);
+
+/// An empty pipe.
+#[derive(Debug)]
+pub struct Pipe {
+    read: OwnedFd,
+    write: OwnedFd,
+    _place: OwnedSemaphorePermit,
+}
+
+/// All pipes of the process.
+#[derive(Debug)]
+pub struct Pipes {
+    idle: Mutex<Vec<Pipe>>,
+    places: Arc<Semaphore>,
+}
+
+impl Default for Pipes {
+    fn default() -> Self {
+        Self::of(MOST_PIPES)
+    }
+}
+
+impl Pipes {
+    /// At most `most` of them.
+    pub fn of(most: usize) -> Self {
+        Self {
+            idle: Mutex::default(),
+            places: Arc::new(Semaphore::new(most)),
+        }
+    }
+
+    /// An empty carrier: a pipe if there is one to be had.
+    pub fn take(&self) -> Carrier {
+        let idle = self.idle().pop();
+        match idle.or_else(|| self.made()) {
+            Some(pipe) => Carrier::Pipe { pipe, held: 0 },
+            None => Carrier::Buffer {
+                bytes: Vec::new(),
+                sent: 0,
+            },
+        }
+    }
+
+    /// Takes back a carrier. One that still holds bytes is closed with them.
+    pub fn put(&self, carrier: Carrier) {
+        if let Carrier::Pipe { pipe, held: 0 } = carrier {
+            let mut idle = self.idle();
+            if idle.len() < KEPT {
+                idle.push(pipe);
+            }
+        }
+    }
+
+    fn made(&self) -> Option<Pipe> {
+        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
+        // Out of descriptors: then bytes are copied, which takes none.
+        let (read, write) = pipe_with(PipeFlags::NONBLOCK | PipeFlags::CLOEXEC).ok()?;
+        Some(Pipe {
+            read,
+            write,
+            _place: place,
+        })
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Pipe>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Bytes on their way.
+#[derive(Debug)]
+pub enum Carrier {
+    /// In the kernel.
+    Pipe {
+        /// Through which they pass.
+        pipe: Pipe,
+        /// How many are in it.
+        held: usize,
+    },
+    /// In our memory.
+    Buffer {
+        /// The bytes.
+        bytes: Vec<u8>,
+        /// How many of them are gone.
+        sent: usize,
+    },
+}
+
+impl Carrier {
+    /// Carries `bytes` that were read already.
+    pub fn with(bytes: Vec<u8>) -> Self {
+        Self::Buffer { bytes, sent: 0 }
+    }
+
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Pipe { held, .. } => *held == 0,
+            Self::Buffer { bytes, sent } => *sent == bytes.len(),
+        }
+    }
+
+    /// Takes in what `from` has; how many bytes, 0 at its end. To be called when empty.
+    ///
+    /// # Errors
+    /// `WouldBlock` while it has none; else `from` broke.
+    pub fn fill(&mut self, from: &TcpStream) -> io::Result<usize> {
+        match self {
+            Self::Pipe { pipe, held } => {
+                let filled = from.try_io(Interest::READABLE, || {
+                    let filled =
+                        retry_on_intr(|| splice(from, None, &pipe.write, None, PIPE, FLAGS));
+                    Ok(filled?)
+                });
+                match filled {
+                    Err(error) if is_no_splice(&error) => {
+                        *self = Self::with(Vec::new());
+                        self.fill(from)
+                    }
+                    filled => filled.inspect(|count| *held += count),
+                }
+            }
+            Self::Buffer { bytes, sent } => {
+                bytes.clear();
+                *sent = 0;
+                bytes.reserve_exact(BUFFER);
+                from.try_read_buf(bytes)
+            }
+        }
+    }
+
+    /// Gives to `to` what it takes; how many bytes. To be called when not empty.
+    ///
+    /// # Errors
+    /// `WouldBlock` while it takes none; else `to` broke.
+    pub fn pour(&mut self, to: &TcpStream) -> io::Result<usize> {
+        let poured = match self {
+            Self::Pipe { pipe, held } => {
+                let poured = to.try_io(Interest::WRITABLE, || {
+                    let poured = retry_on_intr(|| splice(&pipe.read, None, to, None, *held, FLAGS));
+                    Ok(poured?)
+                })?;
+                *held -= poured.min(*held);
+                poured
+            }
+            Self::Buffer { bytes, sent } => {
+                let poured = to.try_write(bytes.get(*sent..).unwrap_or_default())?;
+                *sent += poured;
+                poured
+            }
+        };
+        if poured == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        Ok(poured)
+    }
+}
+
+/// Whether the kernel cannot splice this socket.
+fn is_no_splice(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::INVAL.raw_os_error())
+}
