@@ -139,8 +139,7 @@ const fn v4(a: u8, b: u8, c: u8, d: u8, length: u8) -> Ipv4Net {
 }
 
 const fn v6(segments: [u16; 8], length: u8) -> Ipv6Net {
-    let [a, b, c, d, e, f, g, h] = segments;
-    Ipv6Net::new_assert(Ipv6Addr::new(a, b, c, d, e, f, g, h), length)
+    Ipv6Net::new_assert(Ipv6Addr::from_segments(segments), length)
 }
 
 /// Why `address` is not public; none where it is.
