@@ -38,8 +38,8 @@ pub struct Options {
     )]
     pub admin_listen: SocketAddr,
 
-    /// File with the hosts that may be reached, {"hosts": ["api.github.com", "*.example.com"]}. It is
-    /// read again whenever it changes.
+    /// File with the hosts that may be reached, as JSON: an object whose "hosts" is a list of names such
+    /// as api.github.com and *.example.com. It is read again whenever it changes.
     #[arg(long, env = "SANDGATE_EGRESS_ALLOWLIST", value_name = "FILE")]
     pub allowlist: PathBuf,
 

@@ -47,10 +47,12 @@ impl Pin {
         let name = Name::read(canonical.as_str()).map_err(|_| written())?;
         let address: IpAddr = address.parse().map_err(|_| written())?;
         let takes = match not_public(address) {
-            None | Some(Class::Private | Class::Shared) => true,
-            // Where test clusters put their Services.
-            Some(Class::Benchmarking | Class::Documentation) => true,
-            Some(_) => false,
+            None => true,
+            // Where clusters put their Services.
+            Some(class) => matches!(
+                class,
+                Class::Private | Class::Shared | Class::Benchmarking | Class::Documentation
+            ),
         };
         if !takes {
             return Err(format!(

@@ -95,7 +95,7 @@ pub struct Addresses {
 /// Asks DNS.
 #[derive(Debug)]
 pub struct Resolver {
-    resolver: TokioResolver,
+    dns: TokioResolver,
     all: Duration,
     second_family: Duration,
 }
@@ -119,7 +119,7 @@ impl Resolver {
         let mut builder = TokioResolver::builder_with_config(config, provider);
         set(builder.options_mut());
         Ok(Self {
-            resolver: builder.build().map_err(ResolverError::SetUp)?,
+            dns: builder.build().map_err(ResolverError::SetUp)?,
             all: limits.resolve,
             second_family: limits.second_family,
         })
@@ -156,8 +156,8 @@ impl Resolver {
             (Ok(some), Err(_)) | (Err(_), Ok(some)) => some,
             (Err(one), Err(other)) => {
                 let mut errors = ResolveError::ALL.into_iter();
-                let worst = errors.find(|error| [one, other].contains(error));
-                return Err(worst.unwrap_or(one));
+                let telling = errors.find(|error| [one, other].contains(error));
+                return Err(telling.unwrap_or(one));
             }
         };
         if all.is_empty() {
@@ -179,9 +179,10 @@ impl Resolver {
         kind: RecordType,
         end: Instant,
     ) -> Result<Vec<IpAddr>, ResolveError> {
-        // A label that DNS cannot carry was refused before; the trailing dot makes the name absolute.
-        let absolute = DnsName::from_ascii(format!("{name}.")).map_err(|_| ResolveError::NoName)?;
-        let asked = timeout_at(end, self.resolver.lookup(absolute, kind)).await;
+        // From labels it is absolute, and may begin with what host names may not.
+        let labels = name.as_str().split('.').map(str::as_bytes);
+        let absolute = DnsName::from_labels(labels).map_err(|_| ResolveError::NoName)?;
+        let asked = timeout_at(end, self.dns.lookup(absolute, kind)).await;
         let answer = asked.map_err(|_| ResolveError::TimedOut)?;
         let answer = answer.map_err(|error| classified(&error))?;
         let addresses = answer

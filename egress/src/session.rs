@@ -334,9 +334,10 @@ async fn judge_hello<C>(
 
 /// Refuses a client that came when all places were taken, or whose socket is all there is left.
 pub async fn turn_away<C>(proxy: Arc<Proxy<C>>, client: TcpStream, peer: SocketAddr, id: u64) {
-    let refusal = match proxy.draining.is_cancelled() {
-        true => draining(),
-        false => busy(),
+    let refusal = if proxy.draining.is_cancelled() {
+        draining()
+    } else {
+        busy()
     };
     proxy.metrics.refused(refusal.reason);
     Story::new(id, peer).refused(&refusal);

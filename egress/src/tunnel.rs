@@ -76,9 +76,10 @@ struct Way<'t> {
 impl Way<'_> {
     /// Carries until `from` is done. What `first` holds goes before everything else.
     async fn carry(&self, first: Vec<u8>) -> Result<(), Broken> {
-        let mut carrier = match first.is_empty() {
-            true => self.next().await?,
-            false => Carrier::with(first),
+        let mut carrier = if first.is_empty() {
+            self.next().await?
+        } else {
+            Carrier::with(first)
         };
         loop {
             while !carrier.is_empty() {
@@ -198,10 +199,10 @@ async fn both(
             },
             cause = &mut cut => return cause,
             () = &mut timer => {
-                let half = up_ended || down_ended;
-                let (allowed, cause) = match half {
-                    true => (patience.half_closed, Cause::HalfCloseIdle),
-                    false => (patience.idle, Cause::Idle),
+                let (allowed, cause) = if up_ended || down_ended {
+                    (patience.half_closed, Cause::HalfCloseIdle)
+                } else {
+                    (patience.idle, Cause::Idle)
                 };
                 let until = up.activity.last() + allowed;
                 if until <= Instant::now() {

@@ -90,6 +90,9 @@ pub const ESTABLISHED: &str = "HTTP/1.1 200 Connection Established\r\n\r\n";
 pub async fn established(stream: &mut TcpStream) {
     let mut bytes = vec![0; ESTABLISHED.len()];
     if stream.read_exact(&mut bytes).await.is_err() || bytes != ESTABLISHED.as_bytes() {
+        let mut rest = Vec::new();
+        let _rest = stream.read_to_end(&mut rest).await;
+        bytes.extend(rest);
         panic!("no tunnel: {}", String::from_utf8_lossy(&bytes));
     }
 }

@@ -58,7 +58,7 @@ impl Proxy {
     /// Every host is at [`PUBLIC`], and there what comes is sent back.
     pub async fn echoing(setup: Setup) -> Self {
         let dns = Dns::start(|_, _, _| at(&[PUBLIC])).await;
-        let proxy = Self::start(setup, dns).await;
+        let proxy = Self::start(setup, dns);
         proxy.internet.put(PUBLIC, echo().await);
         proxy
     }
@@ -66,10 +66,10 @@ impl Proxy {
     /// Every host is what `say` says.
     pub async fn asking(say: Say) -> Self {
         let dns = Dns::start(move |_, _, _| say.clone()).await;
-        Self::start(Setup::default(), dns).await
+        Self::start(Setup::default(), dns)
     }
 
-    pub async fn start(setup: Setup, dns: Arc<Dns>) -> Self {
+    pub fn start(setup: Setup, dns: Arc<Dns>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let allowlist = directory.path().join("allowlist.json");
         std::fs::write(&allowlist, listed(&setup.hosts)).unwrap();

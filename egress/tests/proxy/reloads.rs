@@ -162,7 +162,7 @@ async fn a_mounted_config_map_is_followed_through_its_links() {
         flags: vec![NEVER.to_owned()],
         ..Setup::default()
     };
-    let proxy = Proxy::start(setup, dns).await;
+    let proxy = Proxy::start(setup, dns);
     proxy.internet.put(PUBLIC, echo().await);
     let mut open = tunnel(proxy.address, "a.example:443").await;
     for (version, old) in [("..v2", "..v1"), ("..v3", "..v2"), ("..v4", "..v3")] {
@@ -188,7 +188,7 @@ async fn a_host_that_goes_while_it_is_dialled_gets_no_tunnel() {
             ..Setup::default()
         };
         setup.limits.dial.between = Duration::from_secs(2);
-        Proxy::start(setup, dns).await
+        Proxy::start(setup, dns)
     };
     proxy.internet.swallow("2606:4700::1111");
     proxy.internet.put(PUBLIC, echo().await);

@@ -86,7 +86,7 @@ async fn a_name_that_moves_is_asked_for_once_a_request_and_judged_each_time() {
         _ => Say::NoAddress,
     })
     .await;
-    let proxy = Proxy::start(Setup::default(), dns).await;
+    let proxy = Proxy::start(Setup::default(), dns);
     proxy.internet.put(PUBLIC, echo().await);
     let mut stream = tunnel(proxy.address, "a.example:443").await;
     assert!(is_echoed(&mut stream, "hello").await);
@@ -134,7 +134,7 @@ async fn aliases_that_go_round_end() {
         _ => Say::Alias("a.example"),
     })
     .await;
-    let proxy = Proxy::start(Setup::default(), dns).await;
+    let proxy = Proxy::start(Setup::default(), dns);
     let answer = asked(proxy.address, "a.example:443").await;
     assert_eq!(answer.refusal(), (502, "resolve-failed"));
     assert!(proxy.dns.asked().len() <= 40, "{:?}", proxy.dns.asked());
@@ -145,7 +145,7 @@ async fn a_server_that_says_nothing_is_given_up_in_time() {
     let dns = Dns::start(|_, _, _| Say::Silence).await;
     let mut setup = Setup::default();
     setup.limits.resolve = Duration::from_millis(300);
-    let proxy = Proxy::start(setup, dns).await;
+    let proxy = Proxy::start(setup, dns);
     let began = Instant::now();
     let answer = asked(proxy.address, "a.example:443").await;
     assert_eq!(answer.refusal(), (504, "resolve-timeout"));
@@ -165,7 +165,7 @@ async fn a_server_that_is_down_is_given_up_in_time() {
         ..Setup::default()
     };
     setup.limits.resolve = Duration::from_millis(500);
-    let proxy = Proxy::start(setup, dns).await;
+    let proxy = Proxy::start(setup, dns);
     let began = Instant::now();
     let answer = asked(proxy.address, "a.example:443").await;
     assert_eq!(answer.refusal(), (504, "resolve-timeout"));
@@ -184,7 +184,7 @@ async fn one_family_does_not_wait_for_the_other() {
         _ => Say::Silence,
     })
     .await;
-    let proxy = Proxy::start(Setup::default(), dns).await;
+    let proxy = Proxy::start(Setup::default(), dns);
     proxy.internet.put(PUBLIC, echo().await);
     let began = Instant::now();
     let mut stream = tunnel(proxy.address, "a.example:443").await;
@@ -207,7 +207,7 @@ async fn a_late_public_address_is_waited_for_while_the_others_are_private() {
         ),
     })
     .await;
-    let proxy = Proxy::start(Setup::default(), dns).await;
+    let proxy = Proxy::start(Setup::default(), dns);
     proxy.internet.put("2606:4700::1111", echo().await);
     let mut stream = tunnel(proxy.address, "a.example:443").await;
     assert!(is_echoed(&mut stream, "hello").await);
@@ -229,7 +229,7 @@ async fn of_very_many_addresses_few_are_tried() {
         _ => Say::NoAddress,
     })
     .await;
-    let proxy = Proxy::start(Setup::default(), dns).await;
+    let proxy = Proxy::start(Setup::default(), dns);
     let answer = asked(proxy.address, "a.example:443").await;
     assert_eq!(answer.refusal(), (502, "dial-failed"));
     assert_eq!(proxy.internet.dialled().len(), 8);
@@ -240,7 +240,7 @@ async fn rubbish_is_no_answer() {
     let dns = Dns::start(|_, _, _| Say::Rubbish).await;
     let mut setup = Setup::default();
     setup.limits.resolve = Duration::from_millis(500);
-    let proxy = Proxy::start(setup, dns).await;
+    let proxy = Proxy::start(setup, dns);
     let answer = asked(proxy.address, "a.example:443").await;
     assert!(answer.status == 502 || answer.status == 504, "{answer:?}");
     assert_eq!(proxy.internet.dialled(), [""; 0]);
@@ -273,7 +273,7 @@ async fn a_host_that_takes_no_connection_is_told_without_its_address(
     let dns = Dns::start(|_, _, _| at(&[PUBLIC])).await;
     let mut setup = Setup::default();
     setup.limits.dial.each = Duration::from_millis(200);
-    let proxy = Proxy::start(setup, dns).await;
+    let proxy = Proxy::start(setup, dns);
     for address in swallow {
         proxy.internet.swallow(address);
     }
@@ -290,7 +290,7 @@ async fn what_the_operator_shuts_is_not_dialled() {
         flags: vec!["--deny-cidr=1.2.3.0/24".to_owned()],
         ..Setup::default()
     };
-    let proxy = Proxy::start(setup, dns).await;
+    let proxy = Proxy::start(setup, dns);
     proxy.internet.put(PUBLIC, echo().await);
     proxy.internet.put("1.2.4.1", echo().await);
     let _stream = tunnel(proxy.address, "a.example:443").await;
@@ -311,7 +311,7 @@ async fn behind_a_gateway_to_ipv4_the_address_it_translates_to_counts(
         flags: vec!["--nat64-prefix=64:ff9b::/96".to_owned()],
         ..Setup::default()
     };
-    let proxy = Proxy::start(setup, dns).await;
+    let proxy = Proxy::start(setup, dns);
     proxy.internet.put(address, echo().await);
     if goes {
         let _stream = tunnel(proxy.address, "a.example:443").await;

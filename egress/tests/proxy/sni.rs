@@ -41,7 +41,7 @@ async fn strict() -> (Proxy, Origin) {
         ..Setup::default()
     };
     setup.limits.hello = Duration::from_millis(500);
-    let proxy = Proxy::start(setup, dns).await;
+    let proxy = Proxy::start(setup, dns);
     let origin = Origin::start().await;
     proxy.internet.put(PUBLIC, origin.address);
     (proxy, origin)

@@ -27,7 +27,7 @@ async fn with_origin(limits: Limits) -> (Proxy, Origin) {
         limits,
         ..Setup::default()
     };
-    let proxy = Proxy::start(setup, dns).await;
+    let proxy = Proxy::start(setup, dns);
     let origin = Origin::start().await;
     proxy.internet.put(PUBLIC, origin.address);
     (proxy, origin)
@@ -54,12 +54,12 @@ async fn a_client_that_is_done_still_gets_all_of_its_answer() {
     let mut stream = tunnel(proxy.address, "a.example:443").await;
     let sent = pattern(200_000);
     let (mut reading, mut writing) = stream.split();
-    let send = async {
+    let sending = async {
         writing.write_all(&sent).await.unwrap();
         writing.shutdown().await.unwrap();
     };
     let mut back = Vec::new();
-    let (read, ()) = tokio::join!(reading.read_to_end(&mut back), send);
+    let (read, ()) = tokio::join!(reading.read_to_end(&mut back), sending);
     read.unwrap();
     assert_eq!(back.len(), 200_000);
     assert!(back == sent);
@@ -117,7 +117,7 @@ async fn bytes_sent_behind_the_request_arrive_first(#[case] length: usize) {
     let all = [connect("a.example:443").as_bytes(), &early].concat();
     let mut client = dial(proxy.address).await;
     let (mut reading, mut writing) = client.split();
-    let send = async {
+    let sending = async {
         writing.write_all(&all).await.unwrap();
         writing.write_all(b"later").await.unwrap();
         writing.shutdown().await.unwrap();
@@ -127,7 +127,7 @@ async fn bytes_sent_behind_the_request_arrive_first(#[case] length: usize) {
         origin.next().await.read_to_end(&mut got).await.unwrap();
         got
     };
-    let (got, ()) = tokio::join!(receive, send);
+    let (got, ()) = tokio::join!(receive, sending);
     assert!(got == [early, b"later".to_vec()].concat(), "{}", got.len());
     let mut answer = String::new();
     reading.read_to_string(&mut answer).await.unwrap();
@@ -161,10 +161,12 @@ async fn a_server_that_speaks_first_is_heard() {
     assert_eq!(&got, b"220 hello\r\n");
 }
 
+/// Breaks a connection off.
 fn reset(stream: TcpStream) {
     SockRef::from(&stream)
         .set_linger(Some(Duration::ZERO))
         .unwrap();
+    drop(stream);
 }
 
 fn is_reset(read: &std::io::Result<usize>) -> bool {
@@ -280,12 +282,12 @@ async fn more_busy_tunnels_than_there_are_pipes_lose_no_byte() {
             let mut stream = tunnel(address, "a.example:443").await;
             let sent = pattern(64 * 1024 + n);
             let (mut reading, mut writing) = stream.split();
-            let send = async {
+            let sending = async {
                 writing.write_all(&sent).await.unwrap();
                 writing.shutdown().await.unwrap();
             };
             let mut back = Vec::new();
-            let (read, ()) = tokio::join!(reading.read_to_end(&mut back), send);
+            let (read, ()) = tokio::join!(reading.read_to_end(&mut back), sending);
             read.unwrap();
             assert!(back == sent, "{} of {}", back.len(), sent.len());
         })
