@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::dial::Connect;
+use crate::refusal::Reason;
 use crate::session::{self, Proxy};
 
 /// Clients that are told at once why they have no place; more than these are only closed.
@@ -65,6 +66,8 @@ pub async fn accept<C: Connect<Stream = TcpStream>>(
                 let _place = place;
                 session::turn_away(proxy, client, peer, id).await;
             });
+        } else {
+            proxy.metrics.refused(Reason::Busy);
         }
     }
 }

@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(decided(target), Ok(wanted));
     }
 
-    // Proves: E-029, E-030
+    // The proxy's half of E-029, E-030.
     #[test]
     fn a_test_host_is_not_resolved_and_not_let_through_without_an_entry() {
         let name = Name::read("fixture.test").unwrap();

@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(limits.half_closed, standard.half_closed);
     }
 
-    // Proves: E-028
+    // The proxy's half of E-028.
     #[rstest]
     #[case::as_go_writes_it(&["-insecure-test-hosts=a.test=10.96.0.20"])]
     #[case::as_go_writes_it_in_two(&["-insecure-test-hosts", "a.test=10.96.0.20"])]

@@ -121,7 +121,7 @@ mod tests {
         Pins::new(&pins, acknowledged)
     }
 
-    // Proves: E-030
+    // The proxy's half of E-030.
     #[rstest]
     #[case("login.fixture.test=10.96.0.20", "10.96.0.20")]
     #[case("Login.Fixture.Test.=10.96.0.20", "10.96.0.20")]
@@ -171,7 +171,7 @@ mod tests {
         assert!(told.starts_with("must be HOST=ADDRESS"), "{told}");
     }
 
-    // Proves: E-028
+    // The proxy's half of E-028.
     #[test]
     fn test_hosts_are_refused_without_their_acknowledgement() {
         let told = pins(&["login.fixture.test=10.96.0.20"], false);

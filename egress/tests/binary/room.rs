@@ -107,7 +107,8 @@ fn echo(address: &str) {
     });
 }
 
-// Proves: E-015, E-019, E-022, E-024, E-030
+// Proves: E-015, E-019, E-022, E-024
+// The proxy's half of E-030.
 #[test]
 fn the_binary_tunnels_to_a_public_address_and_a_pin_and_to_nothing_else() {
     run_inside("room::inside");

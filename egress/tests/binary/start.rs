@@ -60,7 +60,7 @@ fn a_port_that_is_taken_is_named() {
     );
 }
 
-// Proves: E-028
+// The proxy's half of E-028.
 #[test]
 fn test_hosts_without_their_acknowledgement_are_refused_with_the_way_out() {
     let (_directory, path) = allowlist(LIST);
@@ -73,7 +73,7 @@ fn test_hosts_without_their_acknowledgement_are_refused_with_the_way_out() {
     assert!(error.contains(r#""level":"ERROR""#), "{error}");
 }
 
-// Proves: E-028
+// The proxy's half of E-028.
 #[test]
 fn test_hosts_with_their_acknowledgement_are_told_as_an_error() {
     let (_directory, path) = allowlist(LIST);

@@ -26,7 +26,7 @@ async fn proxy(hosts: &[&'static str], flag: &str) -> Proxy {
     .await
 }
 
-// Proves: E-011
+// The proxy's half of E-011.
 #[rstest]
 #[case::told_by_the_kernel(NEVER)]
 #[case::seen_by_looking("--allowlist-interval=100ms")]
@@ -43,7 +43,7 @@ async fn an_added_host_is_open_and_cuts_nothing(#[case] flag: &str) {
     assert!(is_echoed(&mut open, "still here").await);
 }
 
-// Proves: E-011, E-012
+// The proxy's half of E-011, E-012.
 #[tokio::test]
 async fn a_removed_host_is_shut_and_its_tunnels_cut_and_no_others() {
     let proxy = proxy(
@@ -142,7 +142,7 @@ async fn the_same_hosts_in_other_words_are_no_change() {
     proxy.until_metric(GENERATION, 2.0).await;
 }
 
-// Proves: E-011
+// The proxy's half of E-011.
 #[tokio::test]
 async fn a_mounted_config_map_is_followed_through_its_links() {
     let directory = tempfile::tempdir().unwrap();
@@ -177,7 +177,7 @@ async fn a_mounted_config_map_is_followed_through_its_links() {
     assert!(read.expect("it is cut in time").is_err());
 }
 
-// Proves: E-011
+// The proxy's half of E-011.
 #[tokio::test]
 async fn a_host_that_goes_while_it_is_dialled_gets_no_tunnel() {
     let proxy = {

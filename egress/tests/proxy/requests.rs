@@ -215,7 +215,8 @@ async fn a_refusal_says_what_was_asked_for_and_what_to_do() {
     );
 }
 
-// Proves: E-029, E-030, E-031
+// Proves: E-031
+// The proxy's half of E-029, E-030.
 #[tokio::test]
 async fn a_test_host_is_dialled_where_it_is_pinned_and_never_asked_for() {
     let flags = [

@@ -207,7 +207,8 @@ fn address() -> impl Strategy<Value = IpAddr> {
 }
 
 proptest! {
-    // Proves: E-009, E-022
+    // Proves: E-022
+    // The table's half of E-009.
     #[test]
     fn a_policy_opens_just_what_the_proxy_takes_for_public(address in address()) {
         let isatap = matches!(address, IpAddr::V6(address) if is_isatap(address));
