@@ -60,7 +60,7 @@ impl Collector for Dropped {
         let lines = u64::try_from(self.0.dropped_lines()).unwrap_or(u64::MAX);
         let counter = ConstCounter::new(lines);
         let descriptor = encoder.encode_descriptor(
-            "sandgate_egress_log_lines_dropped",
+            "log_lines_dropped",
             "Lines of the log that were given up because they could not be written fast enough",
             None,
             counter.metric_type(),
@@ -147,9 +147,9 @@ impl Metrics {
     fn registered(mut self, bytes: Family<Direction, Counter>) -> Self {
         let registry = &mut self.registry;
         registry.register("requests", "Requests answered", self.requests.clone());
-        registry.register("tunnels", "Tunnels open now", self.tunnels.clone());
+        registry.register("open_tunnels", "Tunnels open now", self.tunnels.clone());
         registry.register(
-            "connections",
+            "open_connections",
             "Connections of clients open now, tunnels included",
             self.connections.clone(),
         );

@@ -7,7 +7,7 @@ use ipnet::IpNet;
 use sandgate_shared::net::address::{Class, not_public};
 use sandgate_shared::net::nat64::Nat64Prefix;
 
-/// What addresses are judged by. The table always holds; nothing here can open any of it.
+/// What addresses are judged by: the table first of all.
 #[derive(Clone, Debug, Default)]
 pub struct Screen {
     /// Networks that are shut though they look public: pods, Services, nodes.

@@ -1,4 +1,4 @@
-//! `docs/metrics.md` lists every metric of both processes and no other, and its alerts ask for what there is.
+//! `docs/metrics.md` lists every metric of all processes and no other, and its alerts ask for what there is.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,6 +18,7 @@ use sandgate_controller::metrics::{Outcome, Reconciled, Verb, exposition};
 use sandgate_shared::render::{Installation, admission_policy, webhook_configurations};
 use sandgate_webhook::review;
 use serde_json::Value;
+use tracing_appender::non_blocking::NonBlocking;
 
 /// What the page says of a metric: type, unit, labels, meaning.
 type Cells = [String; 4];
@@ -47,6 +48,13 @@ fn controller() -> String {
     metrics.configuration_sound(Kind::ValidatingWebhookConfiguration, true);
     metrics.foreign_mutators(Kind::MutatingWebhookConfiguration, 0);
     exposition(&Arc::new(registry)).unwrap()
+}
+
+/// The same of an egress proxy.
+fn egress() -> String {
+    let (log, _writer) = NonBlocking::new(std::io::sink());
+    let metrics = sandgate_egress::metrics::Metrics::new(Some(log.error_counter()));
+    metrics.encode().unwrap()
 }
 
 /// The names of the labels of a sample, but for a bucket's.
@@ -113,11 +121,12 @@ fn row((name, [kind, unit, labels, meaning]): (&String, &Cells)) -> String {
 }
 
 #[test]
-fn the_page_lists_every_metric_of_both_processes_and_no_other() {
+fn the_page_lists_every_metric_of_all_processes_and_no_other() {
     let page = page();
     for (prefix, exposition) in [
         ("sandgate_webhook_", webhook()),
         ("sandgate_controller_", controller()),
+        ("sandgate_egress_", egress()),
     ] {
         let told = told(&exposition);
         let rows: Vec<String> = told.iter().map(row).collect();

@@ -166,7 +166,7 @@ async fn one(n: usize, bytes: &AtomicU64) {
 
 /// Waits until only the idle tunnels are open.
 fn settled() {
-    let wanted = format!("sandgate_egress_tunnels {IDLE}");
+    let wanted = format!("sandgate_egress_open_tunnels {IDLE}");
     for _ in 0..400 {
         let page = sent(
             "127.0.0.1:8083".parse().unwrap(),

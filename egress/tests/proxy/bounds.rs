@@ -67,7 +67,7 @@ async fn a_client_that_goes_before_it_has_asked_is_no_refusal() {
     let mut rest = Vec::new();
     stream.read_to_end(&mut rest).await.unwrap();
     assert_eq!(rest, b"");
-    proxy.until_metric("connections", 0.0).await;
+    proxy.until_metric("open_connections", 0.0).await;
     let page = proxy.page("/metrics").await;
     let refused = page
         .lines()
@@ -94,7 +94,7 @@ async fn beyond_its_places_a_proxy_says_that_it_is_busy_and_goes_on() {
     }
     // One that has not asked for anything holds a place, too.
     let silent = dial(proxy.address).await;
-    proxy.until_metric("connections", 3.0).await;
+    proxy.until_metric("open_connections", 3.0).await;
     for _ in 0..5 {
         let answer = asked(proxy.address, "a.example:443").await;
         assert_eq!(answer.refusal(), (503, "busy"));
@@ -103,7 +103,7 @@ async fn beyond_its_places_a_proxy_says_that_it_is_busy_and_goes_on() {
         assert!(is_echoed(stream, "still here").await);
     }
     drop(silent);
-    proxy.until_metric("connections", 2.0).await;
+    proxy.until_metric("open_connections", 2.0).await;
     let mut next = tunnel(proxy.address, "a.example:443").await;
     assert!(is_echoed(&mut next, "hello").await);
 }

@@ -125,7 +125,7 @@ impl Proxy {
         text
     }
 
-    /// The value of a series, such as `tunnels` or `requests_total{...}`.
+    /// The value of a series, such as `open_tunnels` or `requests_total{...}`.
     pub async fn metric(&self, series: &str) -> f64 {
         let page = self.page("/metrics").await;
         let begins = format!("sandgate_egress_{series} ");
@@ -138,7 +138,7 @@ impl Proxy {
     /// Waits until a series has `wanted`. No event tells it from outside of the proxy.
     pub async fn until_metric(&self, series: &str, wanted: f64) {
         let mut seen = f64::NAN;
-        for _ in 0..200 {
+        for _ in 0..800 {
             seen = self.metric(series).await;
             if (seen - wanted).abs() < 0.5 {
                 return;

@@ -75,7 +75,7 @@ async fn a_removed_host_is_shut_and_its_tunnels_cut_and_no_others() {
     proxy
         .until_metric(r#"tunnels_closed_total{cause="revoked"}"#, 2.0)
         .await;
-    proxy.until_metric("tunnels", 2.0).await;
+    proxy.until_metric("open_tunnels", 2.0).await;
 }
 
 #[rstest]

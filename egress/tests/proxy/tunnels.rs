@@ -44,7 +44,7 @@ async fn both_ends(limits: Limits) -> (Proxy, TcpStream, TcpStream) {
 async fn closed(proxy: &Proxy, cause: &str) {
     let series = format!(r#"tunnels_closed_total{{cause="{cause}"}}"#);
     proxy.until_metric(&series, 1.0).await;
-    proxy.until_metric("tunnels", 0.0).await;
+    proxy.until_metric("open_tunnels", 0.0).await;
 }
 
 // Proves: E-015
@@ -223,7 +223,7 @@ async fn a_download_is_no_idle_tunnel_and_neither_is_one_byte_now_and_then() {
         server.write_all(b"x").await.unwrap();
         client.read_exact(&mut got).await.unwrap();
     }
-    assert!((proxy.metric("tunnels").await - 1.0).abs() < 0.5);
+    assert!((proxy.metric("open_tunnels").await - 1.0).abs() < 0.5);
 }
 
 #[tokio::test]
@@ -295,7 +295,7 @@ async fn more_busy_tunnels_than_there_are_pipes_lose_no_byte() {
     for one in all.collect::<Vec<_>>() {
         one.await.unwrap();
     }
-    proxy.until_metric("tunnels", 0.0).await;
+    proxy.until_metric("open_tunnels", 0.0).await;
     let mut still = tunnel(address, "a.example:443").await;
     assert!(is_echoed(&mut still, "hello").await);
 }
