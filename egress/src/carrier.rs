@@ -187,3 +187,83 @@ impl Carrier {
 fn is_no_splice(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::INVAL.raw_os_error())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_pipe(carrier: &Carrier) -> bool {
+        matches!(carrier, Carrier::Pipe { .. })
+    }
+
+    /// Two ends of a connection.
+    async fn ends() -> (TcpStream, TcpStream) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let dialled = TcpStream::connect(listener.local_addr().unwrap());
+        let (dialled, accepted) = tokio::join!(dialled, listener.accept());
+        (dialled.unwrap(), accepted.unwrap().0)
+    }
+
+    #[test]
+    fn whoever_gets_no_pipe_gets_a_buffer_until_one_is_back() {
+        let pipes = Pipes::of(1);
+        let first = pipes.take();
+        let second = pipes.take();
+        assert!(is_pipe(&first) && !is_pipe(&second));
+        pipes.put(second);
+        assert!(!is_pipe(&pipes.take()));
+        pipes.put(first);
+        assert!(is_pipe(&pipes.take()));
+    }
+
+    #[test]
+    fn few_pipes_are_kept_open() {
+        let pipes = Pipes::default();
+        let all: Vec<Carrier> = (0..2 * KEPT).map(|_| pipes.take()).collect();
+        assert!(all.iter().all(is_pipe));
+        for carrier in all {
+            pipes.put(carrier);
+        }
+        assert_eq!(pipes.idle().len(), KEPT);
+        assert_eq!(pipes.places.available_permits(), MOST_PIPES - KEPT);
+    }
+
+    #[rstest::rstest]
+    #[case::through_a_pipe(1)]
+    #[case::by_a_buffer(0)]
+    #[tokio::test]
+    async fn bytes_come_out_as_they_went_in_and_a_pipe_with_some_left_is_not_used_again(
+        #[case] most: usize,
+    ) {
+        let pipes = Pipes::of(most);
+        let ((mut sender, from), (to, mut receiver)) = (ends().await, ends().await);
+        let mut carrier = pipes.take();
+        assert_eq!(is_pipe(&carrier), most == 1);
+        for text in ["one", "and two"] {
+            tokio::io::AsyncWriteExt::write_all(&mut sender, text.as_bytes())
+                .await
+                .unwrap();
+            from.readable().await.unwrap();
+            assert_eq!(carrier.fill(&from).unwrap(), text.len());
+            assert!(!carrier.is_empty());
+            to.writable().await.unwrap();
+            assert_eq!(carrier.pour(&to).unwrap(), text.len());
+            assert!(carrier.is_empty());
+            let mut got = vec![0; text.len()];
+            tokio::io::AsyncReadExt::read_exact(&mut receiver, &mut got)
+                .await
+                .unwrap();
+            assert_eq!(got, text.as_bytes());
+        }
+        let waits = carrier.fill(&from).unwrap_err();
+        assert_eq!(waits.kind(), io::ErrorKind::WouldBlock);
+        tokio::io::AsyncWriteExt::write_all(&mut sender, b"left")
+            .await
+            .unwrap();
+        from.readable().await.unwrap();
+        carrier.fill(&from).unwrap();
+        pipes.put(carrier);
+        assert_eq!(pipes.idle().len(), 0);
+        assert_eq!(pipes.places.available_permits(), most);
+    }
+}
