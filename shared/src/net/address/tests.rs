@@ -186,17 +186,12 @@ fn by_policy(address: IpAddr) -> bool {
 
 /// Addresses of which a good part lies in or near a row.
 fn address() -> impl Strategy<Value = IpAddr> {
-    let near = (0..REGISTRY.len(), any::<u128>()).prop_map(|(row, noise)| {
+    let near = (0..REGISTRY.len(), any::<u128>(), 0..=128_u32).prop_map(|(row, noise, shift)| {
         let network: IpNet = REGISTRY[row].0.parse().unwrap();
+        let noise = noise.checked_shr(shift).unwrap_or(0);
         match network.network() {
-            IpAddr::V4(base) => {
-                let noise = u32::try_from(noise >> 96).unwrap() >> (noise % 33);
-                Ipv4Addr::from(u32::from(base) ^ noise).into()
-            }
-            IpAddr::V6(base) => {
-                let noise = noise.checked_shr((noise % 129) as u32).unwrap_or(0);
-                Ipv6Addr::from(u128::from(base) ^ noise).into()
-            }
+            IpAddr::V4(base) => Ipv4Addr::from(u32::from(base) ^ (noise >> 96) as u32).into(),
+            IpAddr::V6(base) => Ipv6Addr::from(u128::from(base) ^ noise).into(),
         }
     });
     prop_oneof![
