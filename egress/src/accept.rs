@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -17,6 +18,8 @@ use crate::session::{self, Proxy};
 const TURNED_AWAY: usize = 128;
 /// How long nothing is accepted while there is no descriptor to accept with.
 const PAUSE: Duration = Duration::from_millis(50);
+/// How long a trouble is not told again: with few descriptors, failures and successes take turns.
+const SILENCE: Duration = Duration::from_mins(1);
 
 /// Accepts until `stopping` is cancelled; what was accepted goes on in `sessions`.
 pub async fn accept<C: Connect<Stream = TcpStream>>(
@@ -27,7 +30,7 @@ pub async fn accept<C: Connect<Stream = TcpStream>>(
 ) {
     let places = Arc::new(Semaphore::new(proxy.limits.tunnels));
     let farewells = Arc::new(Semaphore::new(TURNED_AWAY));
-    let mut failing = false;
+    let mut told: Option<Instant> = None;
     let mut id = 0_u64;
     loop {
         let accepted = tokio::select! {
@@ -39,9 +42,9 @@ pub async fn accept<C: Connect<Stream = TcpStream>>(
             Err(error) if is_about_this_connection(&error) => continue,
             Err(error) => {
                 proxy.metrics.accept_failures.inc();
-                if !failing {
+                if told.is_none_or(|told| told.elapsed() > SILENCE) {
                     tracing::warn!(%error, "failed to accept connections; trying on");
-                    failing = true;
+                    told = Some(Instant::now());
                 }
                 // Out of descriptors or memory: there is no event to wait for, and trying again at once
                 // would only burn the CPU that could free some.
@@ -49,7 +52,6 @@ pub async fn accept<C: Connect<Stream = TcpStream>>(
                 continue;
             }
         };
-        failing = false;
         id += 1;
         if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
             let proxy = Arc::clone(&proxy);

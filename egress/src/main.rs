@@ -9,6 +9,9 @@ use sandgate_egress::options::{Options, normalised};
 use sandgate_egress::run;
 use tracing_appender::non_blocking::ErrorCounter;
 
+/// A proxy is for one claim, and there are many on a node: it does not take all of its cores.
+const MOST_THREADS: usize = 4;
+
 fn main() -> ExitCode {
     let options = Options::parse_from(normalised(std::env::args_os()));
     let log = log::set_up();
@@ -22,7 +25,10 @@ fn main() -> ExitCode {
 }
 
 fn serve(options: Options, dropped: ErrorCounter) -> anyhow::Result<()> {
+    // As many as the cores that the container may use.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(cores.min(MOST_THREADS))
         .enable_all()
         .build()
         .context("failed to start the async runtime")?;
