@@ -19,6 +19,10 @@ pub enum Say {
     Alias(&'static str),
     /// That it is an alias of this, which has these addresses.
     AliasWith(&'static str, Vec<&'static str>),
+    /// These addresses, for a minute.
+    Kept(Vec<&'static str>),
+    /// These addresses, of this other name.
+    Of(&'static str, Vec<&'static str>),
     /// So many addresses, over TCP.
     Many(u32),
     /// That there is no such name.
@@ -166,6 +170,17 @@ impl Dns {
             }
             Say::Addresses(addresses) => {
                 message.add_answers(records(&name, kind, &addresses));
+            }
+            Say::Kept(addresses) => {
+                let mut all = records(&name, kind, &addresses);
+                for record in &mut all {
+                    record.ttl = 60;
+                }
+                message.add_answers(all);
+            }
+            Say::Of(other, addresses) => {
+                let other = Name::from_ascii(format!("{other}.")).unwrap();
+                message.add_answers(records(&other, kind, &addresses));
             }
             _ => {}
         }

@@ -11,6 +11,7 @@
 
 mod bounds;
 mod client;
+mod dialling;
 mod dns;
 mod drain;
 mod origin;
