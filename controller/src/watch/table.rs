@@ -147,9 +147,6 @@ impl<V, G: Hash + Eq> Table<V, G> {
         if version <= self.delivered {
             return (false, None);
         }
-        if let Some(listed) = &mut self.listed {
-            listed.insert(key.clone());
-        }
         (true, self.put(key, version, value))
     }
 
@@ -194,7 +191,8 @@ impl<V, G: Hash + Eq> Table<V, G> {
     }
 
     /// The listing is whole: what it did not show is gone and is to be removed. Returns the key and
-    /// version of each.
+    /// version of each. That goes for what we wrote meanwhile, too: nobody knows whether it was before what
+    /// is listed, and then somebody has taken it away since, or after, and then the watch tells of it next.
     pub fn end_listing(&mut self) -> Vec<(Key, u64)> {
         let Some(listed) = self.listed.take() else {
             return Vec::new();

@@ -40,14 +40,31 @@ fn the_end_of_an_object_does_not_take_its_successor_out() {
 }
 
 #[test]
-fn what_a_whole_listing_does_not_show_is_gone_and_what_we_wrote_meanwhile_stays() {
+fn what_a_whole_listing_does_not_show_is_gone_and_what_it_shows_stays_as_we_wrote_it() {
     let mut table = table();
     table.observe(key("stays"), 1, "s");
     table.observe(key("goes"), 2, "g");
     table.begin_listing();
+    table.wrote(key("ours"), 9, "as written");
     table.observe(key("stays"), 1, "s");
-    table.wrote(key("ours"), 9, "o");
+    table.observe(key("ours"), 5, "as listed");
     assert_eq!(table.end_listing(), vec![(key("goes"), 2)]);
+    assert_eq!(table.get(&key("ours")), Some(&"as written"));
+}
+
+// Proves: O-037
+#[test]
+fn what_we_wrote_and_somebody_deleted_before_it_could_be_listed_is_gone() {
+    let mut table = table();
+    table.begin_listing();
+    table.wrote(key("baseline"), 9, "b");
+    // Deleted as version 10; the listing is of version 11, and no watch will ever tell of it.
+    for (key, version) in table.end_listing() {
+        table.remove(&key, version);
+    }
+    assert_eq!(table.get(&key("baseline")), None);
+    // Another one was written after what is listed: the watch, begun there, tells of it.
+    assert!(table.observe(key("later"), 12, "l").0);
 }
 
 #[test]
