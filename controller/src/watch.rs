@@ -27,6 +27,7 @@ use crate::cause::{self, Chain};
 use crate::metrics::Metrics;
 use crate::queue::Queue;
 
+mod back_off;
 pub(crate) mod changes;
 mod index;
 mod key;
@@ -34,6 +35,7 @@ mod source;
 mod subject;
 mod table;
 
+pub(crate) use back_off::back_off;
 pub use index::{Index, NotKnown};
 pub use key::Key;
 pub use source::Source;
@@ -150,7 +152,7 @@ struct Intake {
 
 impl Intake {
     async fn all(self, events: impl Stream<Item = watcher::Result<Event<DynamicObject>>> + Send) {
-        let events = events.default_backoff();
+        let events = events.backoff(back_off());
         pin_mut!(events);
         while let Some(event) = events.next().await {
             let concerned = match event {

@@ -21,7 +21,7 @@ use crate::cause::{self, Chain};
 use crate::kind::Kind;
 use crate::leader::Leadership;
 use crate::metrics::Metrics;
-use crate::watch::{Subject, Watches};
+use crate::watch::{Subject, Watches, back_off};
 
 /// How soon what could not be read is read again.
 const REPEAT: Duration = Duration::from_secs(3);
@@ -210,12 +210,12 @@ impl Prover {
         // The policies of a listing are no news one by one.
         let listed = |event: &Event<_>| matches!(event, Event::Init | Event::InitApply(_));
         let policies = watcher(policies, watcher::Config::default())
-            .default_backoff()
+            .backoff(back_off())
             .map(move |seen| seen.map(|event| !listed(&event)));
         let kind = Kind::ValidatingAdmissionPolicyBinding;
         let name = self.provenance.expected().name().to_owned();
         let bindings = watch_object(self.api.objects(kind, None), &name)
-            .default_backoff()
+            .backoff(back_off())
             .map(|seen| seen.map(|_| true));
         let metrics = self.metrics.clone();
         futures::stream::select(policies.boxed(), bindings.boxed()).filter_map(move |seen| {

@@ -11,6 +11,7 @@ use crate::api_server::{ApiServer, Place};
 use crate::cause;
 use crate::kind::Kind;
 use crate::metrics::Metrics;
+use crate::watch::back_off;
 
 /// A change of the object at `place`, its coming and going included.
 pub(crate) fn of_object(
@@ -19,7 +20,7 @@ pub(crate) fn of_object(
     place: Place<'_>,
 ) -> BoxStream<'static, ()> {
     let objects = api.objects(place.kind, place.namespace);
-    let seen = watch_object(objects, place.name).default_backoff();
+    let seen = watch_object(objects, place.name).backoff(back_off());
     changes(seen, place.kind, metrics.clone(), |_| true)
 }
 
@@ -29,7 +30,7 @@ pub(crate) fn of_kind(
     metrics: &Metrics,
     kind: Kind,
 ) -> BoxStream<'static, ()> {
-    let seen = watcher(objects, watcher::Config::default()).default_backoff();
+    let seen = watcher(objects, watcher::Config::default()).backoff(back_off());
     changes(seen, kind, metrics.clone(), |event| {
         matches!(event, Event::InitDone | Event::Apply(_) | Event::Delete(_))
     })
