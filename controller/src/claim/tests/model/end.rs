@@ -9,7 +9,7 @@ use super::claims::{Claim, Standing, held};
 use super::cluster::{STUCK, owner};
 use super::people::{CLAIMS, Deed};
 use crate::api_server::fake::history::text;
-use crate::api_server::fake::{Fake, path};
+use crate::api_server::fake::path;
 use crate::kind::Kind;
 
 /// What was ever done that a claim may have failed for.
@@ -17,7 +17,10 @@ use crate::kind::Kind;
 pub struct Facts {
     /// Classes that were taken.
     classes: BTreeSet<&'static str>,
-    /// Claims one of whose names somebody else had, or an earlier claim of the name.
+    /// Claims that were ever made.
+    made: BTreeSet<&'static str>,
+    /// Claims one of whose names somebody else had, or an earlier claim of the name: what was made for that
+    /// one may stand still, or be on its way to be made.
     taken: BTreeSet<&'static str>,
     /// A Connection or its Secret was taken.
     cut_off: bool,
@@ -27,17 +30,12 @@ pub struct Facts {
 
 impl Facts {
     /// Takes note of what is about to be done.
-    pub fn note(&mut self, deed: &Deed, server: &Fake) {
+    pub fn note(&mut self, deed: &Deed) {
         match deed {
             Deed::Make { claim, .. } => {
-                let name = names::sandbox(CLAIMS[*claim]);
-                let kinds = [Kind::Deployment, Kind::Service, Kind::NetworkPolicy];
-                if kinds
-                    .iter()
-                    .any(|kind| server.get(*kind, "ns", &name).is_some())
-                {
-                    self.taken.insert(CLAIMS[*claim]);
-                }
+                let name = CLAIMS[*claim];
+                let again = !self.made.insert(name);
+                self.taken.extend(again.then_some(name));
             }
             Deed::Obstruct { claim, .. } => {
                 self.taken.insert(CLAIMS[*claim]);

@@ -55,7 +55,7 @@ impl World {
     pub async fn step(&mut self, step: &Step) -> Vec<String> {
         match step {
             Step::Deed(deed) => {
-                self.facts.note(deed, &self.server);
+                self.facts.note(deed);
                 deed.act(&self.server);
             }
             Step::Cluster => cluster::turn(&self.server),
