@@ -8,6 +8,7 @@
 
 mod cgroups;
 mod containerd;
+mod cri;
 mod disturb;
 mod door;
 mod error;

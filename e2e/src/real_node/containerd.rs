@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::cri;
 use super::images::PAUSE;
 use super::machine::{Machine, MachineError};
 use super::support::PLUGINS;
@@ -23,7 +24,7 @@ pub(super) const PART: &str = "containerd";
 /// Where it listens, on the machine.
 pub(super) const SOCKET: &str = "/run/containerd/containerd.sock";
 
-/// It is asked whether it listens this often: a socket has no event for that.
+/// It is asked whether it serves this often: there is no event for that.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 
 /// Why there is no container runtime.
@@ -131,15 +132,17 @@ fn network(folder: &Path, pods: &str) -> String {
     .to_string()
 }
 
-/// Waits until it answers; an error at once if it ends.
+/// Waits until it serves kubelets; an error at once if it ends.
 pub(super) async fn answers(machine: &mut Machine) -> Result<(), RuntimeError> {
     let deadline = Instant::now() + PATIENCE;
     let mut turn = tokio::time::interval(ASK_EVERY);
     loop {
         turn.tick().await;
         machine.check()?;
-        let connected = machine.room().run(|| UnixStream::connect(SOCKET).map(drop));
-        if connected.map_err(RuntimeError::Ask)?.is_ok() {
+        let connected = machine.room().run(|| UnixStream::connect(SOCKET));
+        if let Ok(stream) = connected.map_err(RuntimeError::Ask)?
+            && matches!(cri::serves(stream).await, Ok(true))
+        {
             return Ok(());
         }
         if Instant::now() >= deadline {

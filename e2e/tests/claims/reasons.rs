@@ -167,8 +167,8 @@ async fn each_reason_tells_a_person_what_is_wrong_and_the_way_out_word_for_word(
     Failed AgentRuntimeNotFound: AgentRuntime "nobody" does not exist in the claim's namespace; create it there, then make the claim again
     Failed ClassNotFound: SandboxClass "classless" does not exist in the claim's namespace; create it, or name a ClusterSandboxClass by classRef.kind, then make the claim again
     Failed NameConflict: Service taken-sandbox exists and does not belong to this claim; it was left as it is. Delete or rename it, or make the claim again under another name
-    Failed WorkspaceNotSupported: the claim sets mounts and class "mounting" has no filesystem.workspace to mount at; leave mounts out or name a class that has one
-    Failed MountNotPermitted: the class does not list role scratch in its mounts; add it there, or bind a role that it lists
+    Failed WorkspaceNotSupported: the claim sets mounts and class "mounting" has no filesystem.workspace to mount at; leave mounts out or name a class that has one, then make the claim again
+    Failed MountNotPermitted: the class does not list role scratch in its mounts; add it there, or bind a role that it lists; then make the claim again
     Failed NoWorkspaceStorage: the class has a workspace, and no Workspace owns namespace NAMESPACE: make one whose spec.namespace.name it is, or name a class without filesystem.workspace; then make the claim again
     Queued CeilingReached: spec.sandbox.maxConcurrent of AgentRuntime "full" is 0, so nothing is admitted under it: raise it or take it out
     Queued SessionLimitReached: spec.sandbox.maxPerSession of AgentRuntime "exclusive" is 0, so nothing is admitted under it: raise it or take it out

@@ -13,8 +13,9 @@ use crate::workload::{
     SERVES_WHILE_READY, answering, bring_caller, inside, pod_of, script, until_called,
 };
 
-/// How soon a finished pod is gone.
-const AT_ONCE: Duration = Duration::from_secs(1);
+/// How soon a finished pod is gone: long before the grace that it would have if it still ran, and long
+/// enough for a busy node to let go of it.
+const AT_ONCE: Duration = Duration::from_secs(10);
 
 fn has_finished(pod: &Pod) -> bool {
     let status = pod.status.as_ref();
