@@ -207,7 +207,7 @@ fn a_pod_has_a_group_only_where_files_are_placed_and_the_installation_gives_one(
     assert_eq!(context.get("fsGroupChangePolicy"), None);
 }
 
-// Proves: K-011
+// Proves: K-011, C-030, C-031
 #[rstest]
 #[case::unbound(|world: &mut World| {
     world.observed.bindings.as_mut().unwrap().pop();
@@ -241,6 +241,35 @@ fn a_check_that_fails_before_the_first_bind_ends_the_claim_without_a_pod(
             .store
             .keys()
             .all(|kind| *kind == ObjectKind::Baseline)
+    );
+}
+
+// Proves: C-030
+#[rstest]
+#[case::variable_of_another(json!({"placement": {"env": [{"name": "JIRA_TOKEN", "key": "token"}]}}))]
+#[case::variable_of_the_operator(json!({"placement": {"env": [{"name": "HTTPS_PROXY", "key": "token"}]}}))]
+#[case::broken_template(json!({"placement": {"files": [{"path": "a", "template": "{{"}]}}))]
+#[case::browser_session(json!({"placement": null, "credential": {"kind": "browserSession", "browserSession": {"encryption": {"kmsProvider": "local", "keyID": "k"}}}}))]
+fn a_bound_claim_outlives_an_edit_that_no_new_claim_would_pass(#[case] edit: Value) {
+    let edit = |world: &mut World| {
+        let mut edited = serde_json::to_value(&vcs(world).found).unwrap();
+        for (field, value) in edit.as_object().unwrap() {
+            edited[field] = value.clone();
+        }
+        vcs(world).found = serde_json::from_value(edited).unwrap();
+    };
+    let mut new = world();
+    edit(&mut new);
+    new.settle(at(62));
+    assert_eq!(new.phase(), Some(ClaimPhase::Failed), "{:?}", new.ready());
+    let mut bound = bound();
+    edit(&mut bound);
+    bound.settle(at(70));
+    assert_eq!(
+        bound.phase(),
+        Some(ClaimPhase::Bound),
+        "{:?}",
+        bound.ready()
     );
 }
 
