@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!   --sandbox-mount-roles ──parse──▶ MountRoles   (refused whole, before anything starts)
+//!   MountRoles + Workspace ──within──▶ WorkspaceRoles   (what can be declared there)
 //!   claim ──Place::of──▶ Place ──sub_path──▶ SubPath, what the volume is mounted by
 //! ```
 //!
@@ -13,9 +14,11 @@ mod path;
 mod place;
 mod role;
 mod sub_path;
+mod workspace;
 
 pub use content::{ContentClaimName, ContentError, ContentLayout};
 pub use path::{PathFault, RESERVED, RolePath};
 pub use place::{MountFault, Place, sub_path};
 pub use role::{MountRole, MountRoles, MountRolesError, RoleFault, WorkspaceRole};
 pub use sub_path::{LONGEST, LONGEST_SEGMENT, Relation, SubPath, SubPathError};
+pub use workspace::WorkspaceRoles;

@@ -12,6 +12,7 @@ use proptest::sample::select;
 use rstest::rstest;
 use sandgate_shared::mounts::{
     LONGEST, MountRoles, PathFault, RESERVED, RolePath, SubPath, SubPathError, WorkspaceRole,
+    WorkspaceRoles,
 };
 use serde_json::json;
 
@@ -228,6 +229,86 @@ fn what_is_no_list_of_roles_is_refused(#[case] text: &str, #[case] why: &str) {
     assert!(error.starts_with("failed to read mount roles: "), "{error}");
     assert!(error.contains(why), "{error}");
     assert!(error.contains("write a JSON list of objects"), "{error}");
+}
+
+fn installed() -> MountRoles {
+    let roles = json!([
+        {"name": "project", "path": "projects/{id}"},
+        {"name": "notes", "path": "notes/{id}"},
+    ]);
+    roles.to_string().parse().unwrap()
+}
+
+fn told_in_a_workspace(roles: &WorkspaceRoles, name: &str) -> String {
+    match roles.get(name) {
+        None => "nobody configures it".to_owned(),
+        Some(Ok(role)) => format!("{} {} {:?}", role.path, role.must_exist, role.min_role),
+        Some(Err(fault)) => fault.to_string(),
+    }
+}
+
+// Proves: M-002
+#[test]
+fn a_workspaces_role_replaces_the_installations_of_its_name_and_new_ones_are_added() {
+    let own = json!([
+        {"name": "project", "path": "elsewhere/{id}", "mustExist": false, "minRole": "owner", "title": "Ours"},
+        {"name": "vault", "path": "projects/{id}"},
+    ]);
+    let roles = installed().within(own.as_array().unwrap());
+    let told = |name: &str| told_in_a_workspace(&roles, name);
+    assert_eq!(told("project"), "elsewhere/{id} false Owner");
+    assert_eq!(told("vault"), "projects/{id} true Editor");
+    assert_eq!(told("notes"), "notes/{id} true Editor");
+    assert_eq!(told("others"), "nobody configures it");
+    let none = installed().within(&[]);
+    assert_eq!(
+        told_in_a_workspace(&none, "project"),
+        "projects/{id} true Editor"
+    );
+}
+
+// Proves: M-002, M-007
+#[rstest]
+#[case::an_overlap_with_the_installations(
+    json!([{"name": "own", "path": "notes/{id}/x"}]), "own",
+    "its path notes/{id}/x and that of role \"notes\", notes/{id}, can become one directory"
+)]
+#[case::an_overlap_among_its_own(
+    json!([{"name": "first", "path": "own/{id}"}, {"name": "own", "path": "own/{id}"}]), "own",
+    "its path own/{id} and that of role \"first\", own/{id}, can become one directory"
+)]
+#[case::a_reserved_directory(
+    json!([{"name": "own", "path": "sandboxes/{id}"}]), "own", "its path \"sandboxes/{id}\""
+)]
+#[case::a_built_in_name(json!([{"name": "session", "path": "own/{id}"}]), "session", "built-in")]
+#[case::two_of_one_name(
+    json!([{"name": "own", "path": "a/{id}"}, {"name": "own", "path": "b/{id}"}]), "own",
+    "another role has its name"
+)]
+#[case::a_misspelt_least_role(
+    json!([{"name": "own", "path": "own/{id}", "minRole": "ownr"}]), "own", "unknown variant `ownr`"
+)]
+#[case::a_number_for_the_least_role(
+    json!([{"name": "own", "path": "own/{id}", "minRole": 1}]), "own", "minRole"
+)]
+#[case::no_path(json!([{"name": "own"}]), "own", "missing field `path`")]
+#[case::in_place_of_the_installations(json!([{"name": "project"}]), "project", "missing field `path`")]
+#[case::a_name_that_is_none(json!([{"name": "A b", "path": "own/{id}"}]), "A b", "no DNS label")]
+fn a_wrong_role_of_a_workspace_is_at_fault_by_itself(
+    #[case] own: serde_json::Value,
+    #[case] name: &str,
+    #[case] why: &str,
+) {
+    let mut own = own.as_array().unwrap().clone();
+    own.extend([json!({"path": "nameless/{id}"}), json!(7)]);
+    own.push(json!({"name": "last", "path": "last/{id}"}));
+    let roles = installed().within(&own);
+    let told = told_in_a_workspace(&roles, name);
+    assert!(told.contains(why), "{told}");
+    assert!(matches!(roles.get(name), Some(Err(_))), "{told}");
+    for sound in ["notes", "last"] {
+        assert!(matches!(roles.get(sound), Some(Ok(_))), "{sound}");
+    }
 }
 
 #[test]

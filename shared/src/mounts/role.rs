@@ -40,11 +40,14 @@ pub struct MountRole {
 
 /// All roles of an installation: names and paths are apart from one another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MountRoles(Vec<MountRole>);
+pub struct MountRoles(pub(super) Vec<MountRole>);
 
 /// What is wrong with one role.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RoleFault {
+    /// It is no object with the fields of a role.
+    #[error("{0}; write an object with name, path, mustExist and minRole")]
+    Fields(String),
     /// Its name could not stand in a claim (M-003).
     #[error(
         "its name is no DNS label; use at most {} lower-case letters, digits and '-', a letter or digit first and last",
@@ -100,7 +103,7 @@ pub enum MountRolesError {
 /// A role as it is written.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Written {
+pub(super) struct Written {
     name: String,
     path: String,
     #[serde(default = "yes")]
@@ -168,8 +171,12 @@ impl TryFrom<Written> for MountRole {
     }
 }
 
-fn apart(role: MountRole, others: &[MountRole]) -> Result<MountRole, RoleFault> {
-    let mut others = others.iter();
+/// The role, unless it and one of `others` could mount one directory.
+pub(super) fn apart<'o>(
+    role: MountRole,
+    others: impl IntoIterator<Item = &'o MountRole>,
+) -> Result<MountRole, RoleFault> {
+    let mut others = others.into_iter();
     match others.find(|other| other.path.overlaps(&role.path)) {
         None => Ok(role),
         Some(other) => Err(RoleFault::Overlap {
