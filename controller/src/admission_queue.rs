@@ -117,6 +117,11 @@ impl Seat {
         }
     }
 
+    /// Whether it and this other one are instances of the same sandbox in the same session (C-010).
+    pub fn is_instance_beside(&self, other: &Self) -> bool {
+        self.sandbox.is_some() && self.sandbox == other.sandbox && self.session == other.session
+    }
+
     /// Whether anything limits it.
     pub fn is_limited(&self, ceilings: &Ceilings) -> bool {
         let own = self.sandbox.is_some() && self.max_instances.is_some();

@@ -17,6 +17,10 @@ use crate::admission_queue::Admission;
 use crate::api_server::ANSWER_WITHIN;
 use crate::watch::Key;
 
+/// The claim is looked at again once what it comes after has its answer, and if nobody tells, as often as one
+/// that waits its turn.
+const COMES_AFTER: Pass = Pass::Done(Some(plan::QUEUE_CHECK));
+
 /// What one pass came to.
 pub(super) enum Pass {
     /// Nothing more to do until something changes, or until then.
@@ -29,6 +33,7 @@ impl Reconciler {
     pub(super) async fn pass(&self, claim: &Key) -> Result<Pass, ReconcileError> {
         let Some(mut observed) = self.gather.known(claim) else {
             self.memories.forget(claim);
+            self.places.gone(claim);
             return Ok(Pass::Done(None));
         };
         observed.memory = self.memories.recall(claim, &observed.claim);
@@ -43,27 +48,38 @@ impl Reconciler {
         } else {
             Haste::Needed
         };
-        let mut plan = self.decide(&mut observed, haste, now).await?;
+        let Some(mut plan) = self.decide(&mut observed, haste, now).await? else {
+            return Ok(COMES_AFTER);
+        };
         if is_admitted(&plan)
             && let Some(runtime) = self.doubted_runtime(&observed).await?
         {
             self.places.give_up(&observed.claim);
             observed.runtime = runtime;
             observed.admission = Admission::default();
-            plan = self.decide(&mut observed, Haste::Needed, now).await?;
+            let decided = self.decide(&mut observed, Haste::Needed, now).await?;
+            let Some(decided) = decided else {
+                return Ok(COMES_AFTER);
+            };
+            plan = decided;
         }
         if plan.is_final() || plan.makes_again() {
             let confirmed = Box::pin(self.gather.confirmed(observed)).await;
             let confirmed = confirmed.map_err(ReconcileError::Gather)?;
             let Some(confirmed) = confirmed else {
+                self.places.gone(claim);
                 return Ok(Pass::Done(None));
             };
             observed = confirmed;
-            plan = self.decide(&mut observed, Haste::Needed, now).await?;
+            let decided = self.decide(&mut observed, Haste::Needed, now).await?;
+            let Some(decided) = decided else {
+                return Ok(COMES_AFTER);
+            };
+            plan = decided;
         }
         let mut limit = ANSWER_WITHIN;
-        if is_admitted(&plan) && observed.admission == Admission::Granted {
-            let left = self.places.time_left().await;
+        if lets_in(&observed, &plan) {
+            let left = self.places.time_left(observed.admission).await;
             limit = limit.min(left.map_err(ReconcileError::Lead)?);
         }
         let applied = self.apply.ensure(&plan).await;
@@ -108,14 +124,15 @@ impl Reconciler {
         }
     }
 
-    /// What is to be done for the claim. Its directory is looked at, and made where it is to be. Only one that
-    /// has its place, or gets it, has its Connections looked at, if the decision hangs on them.
+    /// What is to be done for the claim; `None` if another's admission has to be answered first. Its directory is
+    /// looked at, and made where it is to be. Only one that has its place, or gets it, has its Connections looked
+    /// at, if the decision hangs on them.
     async fn decide(
         &self,
         observed: &mut Observed,
         haste: Haste,
         now: Timestamp,
-    ) -> Result<Plan, ReconcileError> {
+    ) -> Result<Option<Plan>, ReconcileError> {
         // One that waits for its turn mounts nothing, however long the line is.
         if plan::holds_place(observed) {
             observed.directory = self.gather.directory(observed, haste).await;
@@ -123,9 +140,12 @@ impl Reconciler {
         let mut plan = plan::plan(observed, &self.settings, now);
         let looks = plan.verdict == Verdict::Look;
         if (looks || is_admitted(&plan)) && !plan::holds_place(observed) {
-            observed.admission = self.places.ask(observed);
-            if matches!(observed.admission, Admission::Held { .. }) {
-                return Ok(plan::plan(observed, &self.settings, now));
+            let Some(admission) = self.places.ask(observed) else {
+                return Ok(None);
+            };
+            observed.admission = admission;
+            if matches!(admission, Admission::Held { .. }) {
+                return Ok(Some(plan::plan(observed, &self.settings, now)));
             }
         }
         if looks {
@@ -137,7 +157,7 @@ impl Reconciler {
             observed.directory = self.gather.made_directory(observed).await;
             plan = plan::plan(observed, &self.settings, now);
         }
-        Ok(plan)
+        Ok(Some(plan))
     }
 
     /// The claim's runtime where it is another than the index still shows.
@@ -150,8 +170,8 @@ impl Reconciler {
         Ok(read.filter(|runtime| *runtime != observed.runtime))
     }
 
-    /// Tells what was decided. The record of an admission under a limit is written even if the worker is cut off
-    /// meanwhile: nobody else may lead before it is known what became of it.
+    /// Tells what was decided. The record of an admission is written even if the worker is cut off meanwhile: nobody
+    /// else may lead before it is known what became of it.
     async fn tell(
         &self,
         observed: &Observed,
@@ -160,7 +180,7 @@ impl Reconciler {
         limit: Duration,
     ) -> Result<Result<Reported, ReportError>, ReconcileError> {
         let claim = &observed.claim;
-        if !is_admitted(plan) || observed.admission != Admission::Granted {
+        if !lets_in(observed, plan) {
             return Ok(self.report.tell(claim, decision, limit).await);
         }
         self.places.write(claim);
@@ -222,6 +242,11 @@ impl Reconciler {
 
 fn is_admitted(plan: &Plan) -> bool {
     matches!(plan.verdict, Verdict::Admit(_))
+}
+
+/// Whether a claim without a place gets one: nobody else may count on it from then on.
+fn lets_in(observed: &Observed, plan: &Plan) -> bool {
+    is_admitted(plan) && !plan::holds_place(observed)
 }
 
 fn age(claim: &SandboxClaim, now: Timestamp) -> Duration {

@@ -1,6 +1,7 @@
 //! Takes and leaves places under the limits of runtimes. Does I/O: it asks whether this replica leads, and
 //! wakes.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,22 +34,26 @@ impl Places {
         }
     }
 
-    /// Whether a claim that asks for a place may have it. A place that is granted is taken until
-    /// [`Self::settle`].
-    pub(super) fn ask(&self, observed: &Observed) -> Admission {
+    /// Whether a claim that asks for a place may have it. A place that it may have is taken until
+    /// [`Self::settle`]. `None`: it is looked at again once one that is being admitted has its answer.
+    pub(super) fn ask(&self, observed: &Observed) -> Option<Admission> {
         let asks = Seat::of(&observed.claim, Standing::Waiting);
         let (Some(runtime), Some(spec)) = (runtime(&observed.claim), observed.runtime.found())
         else {
-            return Admission::Unlimited;
+            return Some(Admission::Unlimited);
         };
         let basis = self.basis(&runtime, Ceilings::of(spec), &observed.trust);
         let seats = || self.seats(&runtime, &observed.trust);
         self.ledger.ask(&runtime, &asks, &basis, seats)
     }
 
-    /// How long a granted admission may take to be written. Another leader does not know of it before.
-    pub(super) async fn time_left(&self) -> Result<Duration, LeaderError> {
-        self.fence.left().await
+    /// How long an admission may take to be written. Another leader does not know of it before. Our own clock is
+    /// enough where nothing limits the claim: all that it could exceed is another's limit on instances.
+    pub(super) async fn time_left(&self, admission: Admission) -> Result<Duration, LeaderError> {
+        match admission {
+            Admission::Unlimited => self.fence.left_by_our_clock(),
+            Admission::Granted | Admission::Held { .. } => self.fence.left().await,
+        }
     }
 
     /// What was granted to the claim is being written.
@@ -62,7 +67,7 @@ impl Places {
     /// look may be a minute away, and the limits others by then.
     pub(super) fn give_up(&self, claim: &SandboxClaim) {
         if let Some(runtime) = runtime(claim) {
-            self.ledger.give_up(&runtime, uid(claim));
+            self.look_at(self.ledger.give_up(&runtime, uid(claim)));
         }
     }
 
@@ -70,8 +75,18 @@ impl Places {
     /// or it is gone.
     pub(super) fn settle(&self, claim: &SandboxClaim) {
         if let Some(runtime) = runtime(claim) {
-            self.ledger.settle(&runtime, uid(claim));
+            self.look_at(self.ledger.settle(&runtime, uid(claim)));
         }
+    }
+
+    /// The claim is gone, and with it whatever was promised to it.
+    pub(super) fn gone(&self, claim: &Key) {
+        self.look_at(self.ledger.gone(claim));
+    }
+
+    fn look_at(&self, claims: BTreeSet<Key>) {
+        let claims = claims.into_iter().map(Subject::Claim);
+        self.watches.queue.push_all(claims);
     }
 
     /// Has those claims of a runtime looked at whose turn it is now: as many as there are places (C-014).
@@ -87,12 +102,9 @@ impl Places {
             .as_ref()
             .map_or_else(Ceilings::default, Ceilings::of);
         let basis = self.basis(runtime, ceilings, trust);
-        for claim in self
-            .ledger
-            .next(runtime, &basis, || self.seats(runtime, trust))
-        {
-            self.watches.queue.push(Subject::Claim(claim));
-        }
+        let seats = || self.seats(runtime, trust);
+        let next = self.ledger.next(runtime, &basis, seats);
+        self.look_at(next.into_iter().collect());
     }
 
     fn basis(&self, runtime: &Key, ceilings: Ceilings, trust: &Trust) -> Basis {

@@ -70,7 +70,7 @@ pub use network_policy::allowed_services;
 pub use order::{Action, Deletion, FinishedPod, Intent, LiveRef};
 pub use refusal::{Refusal, RefusalClass, refusal_pause};
 pub use settings::{ContentSettings, DnsTarget, Settings};
-pub use status::status;
+pub use status::{QUEUE_CHECK, status};
 pub use status_patch::status_patch;
 pub(crate) use strangers::strangers;
 pub use workspace_volume::mounted;

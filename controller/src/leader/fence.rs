@@ -37,13 +37,27 @@ impl Fence {
     pub async fn left(&self) -> Result<Duration, LeaderError> {
         let standing = self.lease.read().await?;
         let holder = standing.and_then(|(_, record)| record.holder);
+        if holder.as_ref() == Some(&self.identity) {
+            self.left_by_our_clock()
+        } else {
+            Err(self.not_held())
+        }
+    }
+
+    /// The same without asking the API server: a machine that slept may take itself for the leader still.
+    ///
+    /// # Errors
+    /// It does not lead any more.
+    pub fn left_by_our_clock(&self) -> Result<Duration, LeaderError> {
         let deadline = *self.deadline.lock().unwrap_or_else(PoisonError::into_inner);
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        match left {
-            Some(left) if holder.as_ref() == Some(&self.identity) && !left.is_zero() => Ok(left),
-            _ => Err(LeaderError::NotHeld {
-                name: self.lease.name.clone(),
-            }),
+        left.filter(|left| !left.is_zero())
+            .ok_or_else(|| self.not_held())
+    }
+
+    fn not_held(&self) -> LeaderError {
+        LeaderError::NotHeld {
+            name: self.lease.name.clone(),
         }
     }
 

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::jiff::Timestamp;
 use proptest::prelude::*;
+use rstest::rstest;
 use sandgate_shared::api::outside::Ceiling;
 use sandgate_shared::trust::Trust;
 
-use super::{any_ceilings, any_seats, at_once, has, waits};
+use super::{any_ceilings, any_seats, at_once, has, instance, seat, waits};
 use crate::admission_queue::{Admission, Basis, Ceilings, Ledger, Seat, Standing};
 use crate::watch::Key;
 
@@ -27,7 +28,17 @@ fn basis(revision: u64, ceilings: Ceilings) -> Basis {
 fn ask(ledger: &Ledger, name: &str, on: &Basis, seats: &[Seat]) -> Admission {
     let uid = format!("uid-{name}");
     let seat = seats.iter().find(|seat| seat.uid == uid).unwrap();
-    ledger.ask(&runtime(), seat, on, || seats.to_vec())
+    let answer = ledger.ask(&runtime(), seat, on, || seats.to_vec());
+    answer.unwrap_or_else(|| panic!("{name} is told to come back"))
+}
+
+/// Whether this claim is told to come back once another's admission has its answer.
+fn comes_after(ledger: &Ledger, name: &str, on: &Basis, seats: &[Seat]) -> bool {
+    let uid = format!("uid-{name}");
+    let seat = seats.iter().find(|seat| seat.uid == uid).unwrap();
+    ledger
+        .ask(&runtime(), seat, on, || seats.to_vec())
+        .is_none()
 }
 
 fn is_held(admission: Admission) -> bool {
@@ -125,19 +136,111 @@ fn a_thousand_claims_that_look_after_their_turn_cost_one_decision() {
             decisions.set(decisions.get() + 1);
             seats.clone()
         });
-        assert!(is_held(answer));
+        assert!(answer.is_some_and(is_held));
     }
     assert_eq!(decisions.get(), 1);
 }
 
+// Proves: C-013
 #[test]
-fn a_claim_that_nothing_limits_is_never_counted() {
-    let ledger = Ledger::default();
-    let seat = waits("a", 1);
-    let answer = ledger.ask(&runtime(), &seat, &basis(1, Ceilings::default()), || {
-        unreachable!("nothing to decide")
-    });
-    assert_eq!(answer, Admission::Unlimited);
+fn claims_that_nothing_limits_cost_no_decision() {
+    let (ledger, on) = (Ledger::default(), basis(1, Ceilings::default()));
+    for turn in 0..1000 {
+        let seat = instance("box", None, waits(&format!("{turn:04}"), 1));
+        let answer = ledger.ask(&runtime(), &seat, &on, || unreachable!("nothing to decide"));
+        assert_eq!(answer, Some(Admission::Unlimited));
+    }
+}
+
+// Proves: C-010
+#[test]
+fn an_unlimited_claim_whose_admission_is_being_written_counts_for_the_limit_of_another() {
+    let (ledger, on) = (Ledger::default(), basis(1, Ceilings::default()));
+    let seats = [
+        instance("box", Some(1), waits("a", 1)),
+        instance("box", None, waits("b", 2)),
+    ];
+    assert_eq!(ask(&ledger, "b", &on, &seats), Admission::Unlimited);
+    assert!(is_held(ask(&ledger, "a", &on, &seats)));
+    // Its answer was lost: it may have a place.
+    ledger.write(&runtime(), "uid-b");
+    ledger.give_up(&runtime(), "uid-b");
+    assert!(is_held(ask(&ledger, "a", &on, &seats)));
+    assert_eq!(ask(&ledger, "b", &on, &seats), Admission::Unlimited);
+    // It was refused.
+    ledger.settle(&runtime(), "uid-b");
+    assert_eq!(ask(&ledger, "a", &on, &seats), Admission::Granted);
+}
+
+// Proves: C-010, C-013
+#[rstest]
+#[case::without_a_limit(None, true)]
+#[case::with_a_looser_limit(Some(2), true)]
+#[case::of_another_sandbox(None, false)]
+fn who_would_be_too_many_for_one_that_is_being_admitted_comes_after_it(
+    #[case] most: Option<u32>,
+    #[case] same: bool,
+    #[values(Ceilings::default(), at_once(9))] ceilings: Ceilings,
+) {
+    let (ledger, on) = (Ledger::default(), basis(1, ceilings));
+    let sandbox = if same { "box" } else { "other" };
+    let seats = [
+        instance("box", Some(1), waits("a", 1)),
+        instance(sandbox, most, waits("b", 2)),
+    ];
+    assert_eq!(ask(&ledger, "a", &on, &seats), Admission::Granted);
+    assert_eq!(comes_after(&ledger, "b", &on, &seats), same);
+    ledger.write(&runtime(), "uid-a");
+    assert_eq!(ledger.give_up(&runtime(), "uid-a"), BTreeSet::new());
+    let after = ledger.settle(&runtime(), "uid-a");
+    assert_eq!(after.contains(&Key::new("ns", "b")), same);
+    assert!(!is_held(ask(&ledger, "b", &on, &seats)));
+}
+
+#[test]
+fn instances_with_the_same_limit_wait_for_no_answer_of_each_other() {
+    let (ledger, on) = (Ledger::default(), basis(1, Ceilings::default()));
+    let seats = ["a", "b", "c"].map(|name| instance("box", Some(2), waits(name, 1)));
+    assert_eq!(ask(&ledger, "a", &on, &seats), Admission::Granted);
+    assert_eq!(ask(&ledger, "b", &on, &seats), Admission::Granted);
+    assert!(is_held(ask(&ledger, "c", &on, &seats)));
+}
+
+#[test]
+fn what_the_cache_shows_kept_holds_up_nobody_and_whoever_came_after_it_is_told() {
+    let (ledger, on) = (Ledger::default(), basis(1, Ceilings::default()));
+    let seats = |a: Standing| {
+        [
+            instance("box", Some(1), seat("a", 1, a)),
+            instance("box", None, waits("b", 2)),
+            instance("box", None, waits("c", 3)),
+        ]
+    };
+    let (asks, has) = (seats(Standing::Waiting), seats(Standing::Admitted));
+    assert_eq!(ask(&ledger, "a", &on, &asks), Admission::Granted);
+    assert!(comes_after(&ledger, "b", &on, &asks));
+    // The watch was faster than the answer.
+    let shown = basis(2, Ceilings::default());
+    assert_eq!(ask(&ledger, "c", &shown, &has), Admission::Unlimited);
+    let after = ledger.settle(&runtime(), "uid-a");
+    assert_eq!(after, BTreeSet::from([Key::new("ns", "b")]));
+}
+
+#[test]
+fn nothing_is_kept_of_claims_that_are_gone() {
+    let (ledger, on) = (Ledger::default(), basis(1, Ceilings::default()));
+    let seats = [
+        instance("box", Some(1), waits("a", 1)),
+        instance("box", None, waits("b", 2)),
+    ];
+    assert_eq!(ask(&ledger, "a", &on, &seats), Admission::Granted);
+    ledger.write(&runtime(), "uid-a");
+    assert!(comes_after(&ledger, "b", &on, &seats));
+    let after = ledger.gone(&Key::new("ns", "a"));
+    assert_eq!(after, BTreeSet::from([Key::new("ns", "b")]));
+    assert_eq!(ask(&ledger, "b", &on, &seats[1..]), Admission::Unlimited);
+    ledger.gone(&Key::new("ns", "b"));
+    assert!(ledger.is_empty());
 }
 
 /// What happens to a runtime.
@@ -198,7 +301,7 @@ impl Cluster {
                         .collect()
                 };
                 let answer = self.ledger.ask(&runtime(), seat, &on, present);
-                if !is_held(answer) {
+                if answer.is_some_and(|answer| !is_held(answer)) {
                     self.asked.insert(turn);
                 }
             }
@@ -238,7 +341,7 @@ fn is_over(seat: &Seat) -> bool {
 }
 
 proptest! {
-    // Proves: C-008, C-009
+    // Proves: C-008, C-009, C-010
     #[test]
     fn however_late_the_cache_is_no_more_are_admitted_than_may_be(
         seats in any_seats(),
@@ -253,9 +356,19 @@ proptest! {
             asked: BTreeSet::new(),
         };
         for step in &steps {
-            let stood = count(&cluster.truth);
+            let before = cluster.truth.clone();
+            let stood = count(&before);
             cluster.step(step, ceilings);
             let stands = count(&cluster.truth);
+            for (was, is) in before.iter().zip(&cluster.truth) {
+                let admitted = was.standing != is.standing && is.standing == Standing::Admitted;
+                let instances = instances_of(is, &cluster.truth);
+                let most = is.max_instances.filter(|_| admitted && is.sandbox.is_some());
+                prop_assert!(
+                    most.is_none_or(|most| instances <= most),
+                    "{step:?}: {} is number {instances} of {most:?}", is.uid
+                );
+            }
             for (whose, number) in &stands {
                 // More may have been admitted before than may be now; no further one is.
                 let grew = *number > stood.get(whose).copied().unwrap_or(0);
@@ -272,6 +385,14 @@ proptest! {
             }
         }
     }
+}
+
+/// How many have a place of those that count for the limit of this one.
+fn instances_of(of: &Seat, seats: &[Seat]) -> u32 {
+    let counts = |seat: &&Seat| {
+        seat.standing == Standing::Admitted && !is_over(seat) && seat.is_instance_beside(of)
+    };
+    seats.iter().filter(counts).count().try_into().unwrap()
 }
 
 /// How many have a place, in all and of each session.
@@ -298,5 +419,5 @@ fn a_claim_made_again_under_the_name_of_one_that_was_promised_a_place_gets_its_o
     let answer = ledger.ask(&runtime(), &again, &basis(2, at_once(1)), || {
         vec![again.clone()]
     });
-    assert_eq!(answer, Admission::Granted);
+    assert_eq!(answer, Some(Admission::Granted));
 }

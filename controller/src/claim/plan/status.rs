@@ -37,7 +37,7 @@ use crate::claim::observed::{ObjectKind, Observed};
 /// How often a claim that waits for its workspace's volume is looked at though nothing was heard of it.
 const STORAGE_CHECK: Duration = Duration::from_secs(10);
 /// How often a claim that waits for its turn is looked at though nobody woke it (C-015).
-const QUEUE_CHECK: Duration = Duration::from_secs(10);
+pub const QUEUE_CHECK: Duration = Duration::from_secs(10);
 
 /// Decides what to report after `plan` was carried out as `applied`.
 pub fn status(

@@ -104,6 +104,12 @@ fn every_law_holds_in_every_order_of_events(#[values(1, 2, 3, 4)] quarter: u64) 
 #[case::a_new_leader_does_not_read_all_claims(Mutant::NoCatchUp, mutants::a_change_of_leaders())]
 #[case::two_lead_for_good(Mutant::NoFence, mutants::two_leaders())]
 #[case::what_is_being_written_is_forgotten(Mutant::NoLedger, mutants::an_admission_under_way())]
+#[case::an_instance_being_written_is_forgotten(Mutant::NoLedger, mutants::a_limit_beside_one())]
+#[case::a_limit_being_written_is_forgotten(Mutant::NoLedger, mutants::one_beside_a_limit(None))]
+#[case::a_tighter_limit_being_written_is_forgotten(
+    Mutant::NoLedger,
+    mutants::one_beside_a_limit(Some(2))
+)]
 fn a_controller_that_forgets_something_is_found_out(
     #[case] mutant: Mutant,
     #[case] steps: Vec<Step>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::of_kind;
-use super::seat::{self, STALE, Seat as _};
+use super::seat::{self, Seat as _};
 use crate::chaos::history::{Change, Kind, Standing, advance};
 
 /// Calls `judge` with what stands after each change that admits a claim.
@@ -34,30 +34,15 @@ pub fn ceilings(history: &[Change]) -> Vec<(u64, String)> {
                 found.push((claim.version, seen));
             }
         }
-        let instances = instances(history, standing, claim);
-        if claim.most().is_some_and(|most| instances > most) {
+        // Every claim of a session is of the same sandbox.
+        let instances = seat::holding(standing, claim.runtime(), Some(claim.session()));
+        if claim.most().is_some_and(|most| instances as u64 > most) {
             let name = &claim.place.2;
             let seen = format!("{name} was admitted as number {instances} (maxInstances)");
             found.push((claim.version, seen));
         }
     });
     found
-}
-
-/// How many of the claim's sandbox its session has, which is all of its session's claims. One that has no such
-/// limit takes a place that may have been promised, so it counts once everybody knows of it.
-fn instances(history: &[Change], standing: &Standing<'_>, claim: &Change) -> u64 {
-    let since = claim.at.saturating_sub(STALE);
-    let known = |it: &Change| {
-        let mut versions = of_kind(history, Kind::Claim).filter(|other| other.uid() == it.uid());
-        versions.any(|it| it.is_admitted() && it.at <= since)
-    };
-    let holders = standing.values().filter(|it| it.place.0 == Kind::Claim);
-    let holders = holders
-        .filter(|it| it.is_live() && it.is_admitted())
-        .filter(|it| it.runtime() == claim.runtime() && it.session() == claim.session());
-    let counted = holders.filter(|it| it.uid() == claim.uid() || it.most().is_some() || known(it));
-    counted.count() as u64
 }
 
 pub fn built(history: &[Change]) -> Vec<(u64, String)> {

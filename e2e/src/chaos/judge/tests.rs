@@ -91,6 +91,11 @@ fn dialled() -> Value {
     (Kind::Claim, "a", with(claim(1, "Pending"), &json!({ "spec": { "maxInstances": 9 } }))),
     (Kind::Claim, "b", with(claim(2, "Pending"), &json!({ "spec": { "sessionID": "s1", "maxInstances": 1 } }))),
 ])]
+#[case::one_too_many_beside_one_without_a_limit("no ceiling is exceeded", vec![
+    (Kind::Runtime, "agent", json!({})),
+    (Kind::Claim, "a", claim(1, "Pending")),
+    (Kind::Claim, "b", with(claim(2, "Pending"), &json!({ "spec": { "sessionID": "s1", "maxInstances": 1 } }))),
+])]
 #[case::one_too_many_of_a_session("no ceiling is exceeded", vec![
     (Kind::Runtime, "agent", json!({ "spec": { "sandbox": { "maxPerSession": 1 } } })),
     (Kind::Claim, "a", claim(1, "Pending")),

@@ -22,11 +22,15 @@ pub enum Mutant {
 const ALL: usize = 99;
 
 fn make(claim: usize, session: usize) -> Step {
+    make_one_of(None, claim, session)
+}
+
+fn make_one_of(most: Option<u32>, claim: usize, session: usize) -> Step {
     Step::Deed(Deed::Make {
         claim,
         session,
         class: Class::Quick,
-        most: None,
+        most,
     })
 }
 
@@ -98,6 +102,39 @@ pub fn an_admission_under_way() -> Vec<Step> {
         limit(2, None),
         hears_the_limit(0),
         Step::WorkAround { who: 0 },
+        Step::Work { who: 0, looks: ALL },
+    ]
+}
+
+/// A claim of a session is being admitted that may have no other beside it, when another one comes.
+pub fn one_beside_a_limit(most: Option<u32>) -> Vec<Step> {
+    vec![
+        make_one_of(Some(1), 0, 0),
+        Step::HearAll { who: 0 },
+        Step::WorkUpToAStatus { who: 0 },
+        make_one_of(most, 1, 0),
+        Step::HearAll { who: 0 },
+        Step::WorkAround { who: 0 },
+        Step::Work { who: 0, looks: ALL },
+    ]
+}
+
+/// A claim of a session waits to be without any other beside it. The one it waits for goes, and a younger one that
+/// waits for nobody is being admitted when its turn comes.
+pub fn a_limit_beside_one() -> Vec<Step> {
+    vec![
+        make(2, 0),
+        make_one_of(Some(1), 0, 0),
+        Step::HearAll { who: 0 },
+        Step::Work { who: 0, looks: ALL },
+        Step::Deed(Deed::Unmake {
+            claim: 2,
+            at_once: true,
+        }),
+        make(1, 0),
+        Step::HearAll { who: 0 },
+        Step::WorkUpToAStatus { who: 0 },
+        Step::Begin { who: 0 },
         Step::Work { who: 0, looks: ALL },
     ]
 }

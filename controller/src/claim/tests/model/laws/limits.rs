@@ -26,14 +26,6 @@ impl Laws {
     /// A limit that is exceeded, however long ago it may have been read.
     pub(super) fn exceeds(&self, claim: Claim<'_>, known: &Known) -> Vec<String> {
         let held = held(&self.standing, claim.session());
-        // Whom nothing limits takes a place that may have been promised.
-        let unlimited = Claim::all(&self.standing).filter(|it| {
-            let late = self.admitted.get(it.uid());
-            let late = late.is_some_and(|at| *at > known.since(Source::Claims));
-            let other = it.uid() != claim.uid() && it.session() == claim.session();
-            other && late && it.holds() && it.most().is_none()
-        });
-        let instances = held.of_session - unlimited.count() as u64;
         let loosest = |limits: Vec<Option<u64>>| {
             let all: Option<Vec<u64>> = limits.into_iter().collect();
             all.and_then(|all| all.into_iter().max())
@@ -49,7 +41,7 @@ impl Laws {
                 held.of_session,
                 loosest(self.limits("maxPerSession", known)),
             ),
-            ("maxInstances", instances, claim.most()),
+            ("maxInstances", held.of_session, claim.most()),
         ];
         let exceeded = limits.into_iter().filter_map(|(field, held, most)| {
             most.filter(|most| held > *most)
