@@ -278,6 +278,22 @@ impl ApiServer {
         self.call(Verb::Patch, place.kind, standing, patched).await
     }
 
+    /// JSON merge patch. A uid in `patch` is a precondition.
+    pub async fn patch(
+        &self,
+        place: Place<'_>,
+        patch: &Value,
+    ) -> Result<DynamicObject, CallError> {
+        let api = self.objects(place.kind, place.namespace);
+        let params = PatchParams {
+            field_manager: Some(manager()),
+            ..PatchParams::default()
+        };
+        let patch = Patch::Merge(patch);
+        let patched = api.patch(place.name, &params, &patch);
+        self.call(Verb::Patch, place.kind, None, patched).await
+    }
+
     /// Server-side apply as `field_manager`, for the fields of an object that others write too.
     /// `standing`: the resourceVersion that stood, if known.
     pub async fn apply_shared(
@@ -310,15 +326,20 @@ impl ApiServer {
             .await
     }
 
-    /// The same of the object with this uid, whatever became of it meanwhile, and without the grace
-    /// that a pod's programs would have.
-    pub async fn delete_now(&self, place: Place<'_>, uid: &str) -> Result<(), CallError> {
+    /// The same of the object with this uid, whatever became of it meanwhile, and with this grace in
+    /// seconds instead of what a pod's programs would have.
+    pub async fn delete_within(
+        &self,
+        place: Place<'_>,
+        uid: &str,
+        grace: u32,
+    ) -> Result<(), CallError> {
         let only = Preconditions {
             uid: Some(uid.to_owned()),
             resource_version: None,
         };
         let params = DeleteParams::background().preconditions(only);
-        self.delete_with(place, params.grace_period(0)).await
+        self.delete_with(place, params.grace_period(grace)).await
     }
 
     async fn delete_with(&self, place: Place<'_>, params: DeleteParams) -> Result<(), CallError> {

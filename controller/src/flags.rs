@@ -17,11 +17,15 @@ use sandgate_shared::render::{Installation, WebhookEndpoint};
 use crate::claim::plan::{DnsTarget, Settings};
 
 mod content;
+mod egress;
 mod name;
 mod network;
 mod webhook;
 
+pub use egress::TestHostsError;
+
 use content::ContentFlags;
+use egress::EgressFlags;
 use network::Labels;
 
 /// The claim controller of Sandgate: makes a network-isolated sandbox of each SandboxClaim, and looks
@@ -205,6 +209,9 @@ pub struct Flags {
     /// Where the content of workspaces is.
     #[command(flatten)]
     pub content: ContentFlags,
+    /// How egress proxies are made.
+    #[command(flatten)]
+    pub egress: EgressFlags,
 }
 
 impl Flags {
@@ -250,6 +257,7 @@ impl Flags {
             operator_username: self.operator_username(),
             sandbox_fs_group: self.sandbox_fs_group.map(i64::from),
             content: self.content.settings(),
+            egress: self.egress.settings(),
             claim_policy_grace: self.claim_policy_grace,
             default_idle_timeout: self.default_idle_timeout,
         }

@@ -16,7 +16,7 @@ use crate::api_server::{self, ApiServer};
 use crate::cause::Chain;
 use crate::certificates::Certificates;
 use crate::claim::Reconciler;
-use crate::flags::Flags;
+use crate::flags::{Flags, TestHostsError};
 use crate::health;
 use crate::leader::{Elector, Leadership, Timing};
 use crate::metrics::Metrics;
@@ -36,6 +36,9 @@ pub enum RunError {
         "failed to read the kubeconfig; name one by --kubeconfig or KUBECONFIG, or run in a pod"
     )]
     Kubeconfig(#[source] kube::config::KubeconfigError),
+    /// Test hosts without their acknowledgement, or odd ones.
+    #[error(transparent)]
+    TestHosts(#[from] TestHostsError),
     /// There is neither a kubeconfig nor a pod's ServiceAccount.
     #[error("failed to find out how to reach the API server; use --kubeconfig or run in a pod")]
     Infer(#[source] kube::config::InferConfigError),
@@ -54,6 +57,10 @@ pub enum RunError {
 pub async fn run(flags: Flags, shutdown: CancellationToken) -> Result<(), RunError> {
     for role in flags.sandbox_mount_roles.iter() {
         tracing::info!(name = role.name, path = %role.path, "a mount role is configured");
+    }
+    flags.egress.check()?;
+    if let Some(hosts) = flags.egress.told() {
+        tracing::error!(%hosts, "sandboxes reach private addresses under these names; this is for test clusters only");
     }
     let mut registry = Registry::default();
     let metrics = Metrics::register(&mut registry);

@@ -20,10 +20,13 @@ pub const LABEL_CLAIM: &str = "omnia.altairalabs.ai/sandbox-claim";
 pub const LABEL_CLAIM_UID: &str = "omnia.altairalabs.ai/sandbox-claim-uid";
 /// Label: constant `"true"` on every pod template of ours; the baseline policy selects it (O-037).
 pub const LABEL_SANDBOX_POD: &str = "omnia.altairalabs.ai/sandbox-pod";
-/// Label: what part of a claim an object is (`sandbox`, later `egress`).
+/// Label: what part of a claim an object is (`sandbox` or `egress`).
 pub const LABEL_COMPONENT: &str = "omnia.altairalabs.ai/component";
 /// Value of [`LABEL_COMPONENT`] on the sandbox's own objects.
 pub const COMPONENT_SANDBOX: &str = "sandbox";
+/// Value of [`LABEL_COMPONENT`] on the objects of a claim's egress proxy. Its pods carry no
+/// [`LABEL_SESSION`], so that no selector of a sandbox's objects selects them.
+pub const COMPONENT_EGRESS: &str = "egress";
 /// Standard label naming the tool that manages an object.
 pub const LABEL_MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// Value of [`LABEL_MANAGED_BY`].
@@ -42,6 +45,12 @@ pub const ANNOTATION_INTENT: &str = "omnia.altairalabs.ai/intent-hash";
 /// Annotation of a Deployment: digest of the roles, Connections and Secret keys by name that went into
 /// it. With another one it is built anew, so that a revoked credential goes (C-034, K-031).
 pub const ANNOTATION_BINDINGS: &str = "omnia.altairalabs.ai/bindings-hash";
+/// Annotation of a sandbox's Deployment: the egress proxy that its variables name, `address:port`. With
+/// another one it is built anew (C-034).
+pub const ANNOTATION_PROXY: &str = "omnia.altairalabs.ai/egress-proxy";
+/// Annotation of an egress proxy's pod: hash of the allowlist that its kubelet was last told of. A change
+/// makes the kubelet look at the pod, and so at the ConfigMap it mounts, at once (Q21).
+pub const ANNOTATION_ALLOWLIST: &str = "omnia.altairalabs.ai/allowlist";
 /// Annotation: hash of the rules a webhook configuration was rendered with. With another one it is
 /// another version's, and that version's controller looks after it.
 pub const ANNOTATION_WEBHOOK_RULES: &str = "omnia.altairalabs.ai/webhook-rules";
@@ -63,6 +72,18 @@ pub const CLAIM_NAME_MAX: usize = 55;
 pub fn sandbox(claim: &str) -> String {
     format!("{claim}-sandbox")
 }
+
+/// Name of the Deployment, Service, `NetworkPolicy` and allowlist of a claim's egress proxy (E-002).
+pub fn egress(claim: &str) -> String {
+    format!("{claim}-egress")
+}
+
+/// Port at which an egress proxy serves CONNECT.
+pub const EGRESS_PORT: u16 = 3128;
+/// Port at which it tells its health and metrics.
+pub const EGRESS_ADMIN_PORT: u16 = 8083;
+/// Key of the `ConfigMap` with the hosts of a claim, and name of the file that the proxy reads.
+pub const ALLOWLIST_FILE: &str = "allowlist.json";
 
 /// Name of the Secret with the files that a claim's Connections place (K-005).
 pub fn placed_files(claim: &str) -> String {

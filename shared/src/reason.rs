@@ -28,6 +28,11 @@ pub mod condition {
     /// False while a Connection that a bound claim was built with is gone and its credential taken
     /// from the sandbox (C-034, K-030).
     pub const CONNECTIONS_CURRENT: &str = "ConnectionsCurrent";
+    /// False while the egress proxy of a bound claim is not ready, so that no host of its Connections can
+    /// be reached; absent if it always was.
+    pub const EGRESS_PROXY_READY: &str = "EgressProxyReady";
+    /// Bad when true: the claim's egress proxy dials in-cluster test hosts (E-036).
+    pub const INSECURE_EGRESS_TEST_HOSTS: &str = "InsecureEgressTestHosts";
 }
 
 /// Defines reasons, and with them the list of all: one that is not in it can not be written.
@@ -152,6 +157,20 @@ reasons! {
     NETWORK_POLICY_WIDENED = "NetworkPolicyWidened";
     /// What the same condition says once none does.
     NETWORK_POLICY_NOT_WIDENED = "NetworkPolicyNotWidened";
+    /// The claim's egress proxy cannot start, or does not answer.
+    EGRESS_PROXY_NOT_READY = "EgressProxyNotReady";
+    /// What the condition `EgressProxyReady` says once it answers again.
+    EGRESS_PROXY_READY = "EgressProxyReady";
+    /// The egress proxy has another address, and the sandbox is started anew to know it (C-034).
+    EGRESS_PROXY_MOVED = "EgressProxyMoved";
+    /// What the condition `InsecureEgressTestHosts` says while test hosts can be reached (E-036).
+    INSECURE_EGRESS_TEST_HOSTS_ENABLED = "InsecureEgressTestHostsEnabled";
+    /// What it says while the Service of one is not there or lacks what is needed (E-033).
+    INSECURE_EGRESS_TEST_FIXTURE_UNRESOLVED = "InsecureEgressTestFixtureUnresolved";
+    /// What it says where a real host beside them keeps the fixture's key from being trusted (E-035).
+    INSECURE_EGRESS_TEST_SPKI_WITHHELD = "InsecureEgressTestSPKIWithheld";
+    /// What it says once no Connection of the claim names a test host any more.
+    NO_INSECURE_EGRESS_TEST_HOSTS = "NoInsecureEgressTestHosts";
     /// A bound role is missing from the class's `connections` (K-012).
     CONNECTION_ROLE_UNDECLARED = "ConnectionRoleUndeclared";
     /// A required role has no Connection (K-013).

@@ -7,6 +7,7 @@ mod content_claim;
 mod dry_runs;
 mod files;
 mod objects;
+mod poke;
 
 use std::sync::Arc;
 
@@ -20,6 +21,10 @@ use crate::watch::{Key, Watches};
 
 use dry_runs::DryRuns;
 use objects::name;
+
+/// The grace, in seconds, of a proxy's pod that is to go at once. None at all would take the pod out of the
+/// API before its node knows, which then gives it the grace of its spec.
+const CUT_WITHIN: u32 = 1;
 
 /// Writes objects.
 #[derive(Clone, Debug)]
@@ -66,10 +71,12 @@ impl Apply {
     /// Writes what the plan says: in its order, up to the first refusal or conflict, or what takes a
     /// credential away first, whatever is refused.
     pub async fn ensure(&self, plan: &Plan) -> Applied {
-        match plan.urgent {
+        let applied = match plan.urgent {
             Urgent::No => self.in_order(plan).await,
             Urgent::Revoke => self.revoke(plan).await,
-        }
+        };
+        self.poke(plan, &applied).await;
+        applied
     }
 
     async fn in_order(&self, plan: &Plan) -> Applied {
@@ -79,30 +86,35 @@ impl Apply {
             ..Applied::default()
         };
         let placed = matches!(applied.files, None | Some(FilesOutcome::Done));
+        let mut stopped: Vec<ObjectKind> = Vec::new();
         for intent in &plan.ensure {
-            if intent.kind == ObjectKind::Deployment && !placed {
+            let kind = intent.kind;
+            if stopped.iter().any(|refused| kind.comes_behind(*refused)) {
+                continue;
+            }
+            if kind == ObjectKind::Deployment && !placed {
                 // Its pod would wait for the files that it is to have.
-                break;
+                continue;
             }
             let outcome = self.carry_out(intent).await;
-            let stop = matches!(outcome, Outcome::Refused(_) | Outcome::Conflict);
-            self.note(intent, &outcome);
-            applied.outcomes.push((intent.kind, outcome));
-            if stop {
-                break;
+            if outcome.stops() {
+                stopped.push(kind);
             }
+            self.note(intent, &outcome);
+            applied.outcomes.push((kind, outcome));
         }
         applied
     }
 
-    /// The baseline shuts the pod that comes, so it is still the first; then the Deployment, then the
-    /// files, which the old pod may have mounted as long as it runs.
+    /// The baseline shuts the pod that comes, so it is still the first; then the Deployment and what its
+    /// proxy lets through, then the files, which the old pod may have mounted as long as it runs.
     async fn revoke(&self, plan: &Plan) -> Applied {
         let mut intents: Vec<_> = plan.ensure.iter().collect();
         intents.sort_by_key(|intent| match intent.kind {
             ObjectKind::Baseline => 0,
             ObjectKind::Deployment => 1,
-            _ => 2,
+            ObjectKind::EgressAllowlist => 2,
+            _ => 3,
         });
         let mut applied = Applied::default();
         for intent in intents {
@@ -144,9 +156,12 @@ impl Apply {
             let answer = self.api.delete(place, &live.uid, &live.resource_version);
             deleted = deleted.and(place, answer.await);
         }
-        for pod in &plan.finished {
+        let finished = plan.finished.iter().map(|pod| (pod, 0));
+        let cut = plan.cut.iter().map(|pod| (pod, CUT_WITHIN));
+        for (pod, grace) in finished.chain(cut) {
             let place = Place::namespaced(Kind::Pod, &pod.namespace, &pod.name);
-            deleted = deleted.and(place, self.api.delete_now(place, &pod.uid).await);
+            let answer = self.api.delete_within(place, &pod.uid, grace).await;
+            deleted = deleted.and(place, answer);
         }
         if let Some(live) = &plan.remove {
             let place = Place::namespaced(Kind::SandboxClaim, &claim.namespace, &claim.name);

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 pub use directory::{ContentRoot, Haste};
 pub use storage::Volumes;
 
-use super::observed::{Guarded, Observed};
+use super::observed::{AllowedTarget, Guarded, Lookup, Observed, ServiceKey};
 use crate::api_server::{ApiServer, CallError, Place};
 use crate::cause::Chain;
 use crate::kind::Kind;
@@ -105,6 +105,17 @@ impl Gather {
             nested: self.nested(&observed.claim),
             trust: self.provenance.trust(),
             ..observed
+        })
+    }
+
+    /// What the watches know of Services that serve test hosts.
+    pub fn fixtures<'k>(
+        &self,
+        services: impl Iterator<Item = &'k ServiceKey>,
+    ) -> impl Iterator<Item = (ServiceKey, Lookup<AllowedTarget>)> {
+        services.map(|service| {
+            let key = Key::new(&service.namespace, &service.name);
+            (service.clone(), self.watches.index.target(&key).into())
         })
     }
 

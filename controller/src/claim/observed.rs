@@ -25,7 +25,7 @@ use crate::leader::Leaderless;
 
 pub use binding::Binding;
 pub use memory::{AppliedRecord, HeldBack, Memory, PastHeal, PastRefusal};
-pub use object::{LiveObject, ObjectKind};
+pub use object::{LiveObject, ObjectKind, ObservedProxy};
 pub use opening::{Opening, Widening};
 pub use pod::{
     Disruption, ObservedContainer, ObservedPod, ObservedReplicaSet, Terminated, Unready, Waiting,
@@ -45,8 +45,8 @@ pub struct Observed {
     pub runtime: Lookup<AgentRuntimeSpec>,
     /// The class, looked up where `classRef.kind` says and nowhere else (C-003).
     pub class: Lookup<SandboxClassSpec>,
-    /// Each Service that [`super::plan::allowed_services`] names for this class. A key that is
-    /// absent counts as missing.
+    /// Each Service that [`super::plan::allowed_services`] names for this class, and of a claim that binds
+    /// Connections each that serves a test host. A key that is absent counts as missing.
     pub services: BTreeMap<ServiceKey, Lookup<AllowedTarget>>,
     /// The namespace is being deleted; nothing can be created in it (C-032).
     pub namespace_terminating: bool,
@@ -61,9 +61,11 @@ pub struct Observed {
     pub service: Option<LiveObject>,
     /// The Deployment of the claim's name, whoever owns it.
     pub deployment: Option<LiveObject>,
-    /// `ReplicaSets` labelled with the claim's UID.
+    /// What stands of the claim's egress proxy.
+    pub proxy: ObservedProxy,
+    /// `ReplicaSets` labelled with the claim's UID, the proxy's among them.
     pub replica_sets: Vec<ObservedReplicaSet>,
-    /// Pods labelled with the claim's UID, terminating ones too.
+    /// Pods labelled with the claim's UID, terminating ones too; not the proxy's.
     pub pods: Vec<ObservedPod>,
     /// What keeps the content of the claim's namespace.
     pub storage: Storage,
@@ -97,6 +99,7 @@ impl Observed {
             policy: None,
             service: None,
             deployment: None,
+            proxy: ObservedProxy::default(),
             replica_sets: Vec::new(),
             pods: Vec::new(),
             storage: Storage::default(),
@@ -116,6 +119,10 @@ impl Observed {
             ObjectKind::NetworkPolicy => self.policy.as_ref(),
             ObjectKind::Service => self.service.as_ref(),
             ObjectKind::Deployment => self.deployment.as_ref(),
+            ObjectKind::EgressNetworkPolicy => self.proxy.policy.as_ref(),
+            ObjectKind::EgressAllowlist => self.proxy.allowlist.as_ref(),
+            ObjectKind::EgressService => self.proxy.service.as_ref(),
+            ObjectKind::EgressDeployment => self.proxy.deployment.as_ref(),
         }
     }
 }

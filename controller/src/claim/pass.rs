@@ -9,8 +9,10 @@ use sandgate_shared::api::{ClaimPhase, SandboxClaim, SandboxClaimStatus};
 
 use super::apply::Deleted;
 use super::gather::Haste;
-use super::observed::{Lookup, Observed, Revocation};
-use super::plan::{self, FilesOutcome, Plan, StatusDecision, Urgent, Verdict};
+use super::observed::{Lookup, ObjectKind, Observed, Revocation};
+use super::plan::{
+    self, Applied, FilesOutcome, Outcome, Plan, StatusDecision, Urgent, Verdict,
+};
 use super::report::{ReportError, Reported};
 use super::{ReconcileError, Reconciler};
 use crate::admission_queue::Admission;
@@ -37,6 +39,8 @@ impl Reconciler {
             return Ok(Pass::Done(None));
         };
         observed.memory = self.memories.recall(claim, &observed.claim);
+        let fixtures = self.gather.fixtures(plan::fixture_services(&self.settings));
+        observed.services.extend(fixtures);
         let heard = self.gather.heard();
         // Nobody is taken away by our own clock.
         observed.leaderless = heard.and_then(|_| self.fence.leaderless());
@@ -99,6 +103,7 @@ impl Reconciler {
                     self.places.settle(claim);
                 }
                 let again = self.finish(claim, &plan, &decision, now).await?;
+                let again = if gave_address(&applied) { Pass::Again } else { again };
                 match applied.files {
                     Some(FilesOutcome::Refused(_)) => Err(ReconcileError::Unfinished),
                     Some(FilesOutcome::Done | FilesOutcome::Conflict) | None => Ok(again),
@@ -238,6 +243,14 @@ impl Reconciler {
         }
         Ok(Pass::Done(decision.requeue))
     }
+}
+
+/// Whether the egress proxy's Service has its cluster IP only now: what is told of it follows.
+fn gave_address(applied: &Applied) -> bool {
+    let mut outcomes = applied.outcomes.iter();
+    outcomes.any(|(kind, outcome)| {
+        *kind == ObjectKind::EgressService && matches!(outcome, Outcome::Created(_))
+    })
 }
 
 fn is_admitted(plan: &Plan) -> bool {

@@ -25,11 +25,14 @@
 
 mod applied;
 mod baseline;
+mod cleaning;
+mod connected;
 mod connections;
 mod content_claim;
 mod decision;
 mod deployment;
 mod digest;
+mod egress;
 mod events;
 mod files;
 mod finished;
@@ -37,6 +40,7 @@ mod gate;
 mod heal;
 mod intent;
 mod lineage;
+mod need;
 mod network_policy;
 mod objects;
 mod order;
@@ -49,6 +53,8 @@ mod status_patch;
 mod strangers;
 mod workspace_volume;
 
+use std::time::Duration;
+
 use k8s_openapi::{api::core::v1::PersistentVolumeClaim, jiff::Timestamp};
 use sandgate_shared::checks::Dropped;
 
@@ -59,6 +65,7 @@ pub use baseline::{baseline, baseline_intent, guard};
 pub use content_claim::ContentOutcome;
 pub use decision::{EventDraft, StatusDecision};
 pub use digest::digest;
+pub use egress::{Poke, fixture_services};
 pub(crate) use events::note as event_note;
 pub use files::{FilesIntent, FilesOutcome};
 pub use gate::{
@@ -67,9 +74,9 @@ pub use gate::{
 };
 pub use heal::DryRun;
 pub use network_policy::allowed_services;
-pub use order::{Action, Deletion, FinishedPod, Intent, LiveRef};
+pub use order::{Action, Deletion, Intent, LiveRef, PodRef};
 pub use refusal::{Refusal, RefusalClass, refusal_pause};
-pub use settings::{ContentSettings, DnsTarget, Settings};
+pub use settings::{ContentSettings, DnsTarget, EgressSettings, Settings, TestHost, TestHosts};
 pub use status::{QUEUE_CHECK, status};
 pub use status_patch::status_patch;
 pub(crate) use strangers::strangers;
@@ -95,8 +102,13 @@ pub struct Plan {
     pub delete: Vec<Deletion>,
     /// The claim itself is to be deleted.
     pub remove: Option<LiveRef>,
-    /// Pods to delete because they have finished (O-038).
-    pub finished: Vec<FinishedPod>,
+    /// Pods to delete because they have finished (O-038). They get no grace: they never run again.
+    pub finished: Vec<PodRef>,
+    /// Pods of an egress proxy that is not to be, to delete with hardly any grace, so that no tunnel of
+    /// theirs outlives the last Connection (Q21).
+    pub cut: Vec<PodRef>,
+    /// Pods of an egress proxy whose kubelets are to look at the allowlist now, once that stands.
+    pub pokes: Vec<Poke>,
     /// What was decided about the claim; `status` speaks of it.
     pub verdict: Verdict,
     /// The operator is proved to have written the claim, and that is to be recorded with what is told
@@ -166,6 +178,23 @@ pub struct Build {
     pub paused_until: Option<Timestamp>,
     /// Strangers' edits that stand until this moment (O-040).
     pub held_until: Option<Timestamp>,
+    /// The egress proxy, if the claim has one.
+    pub proxy: Option<ProxyBuild>,
+}
+
+/// What `status` needs to know of the egress proxy of a claim.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProxyBuild {
+    /// None of its pods is ready.
+    pub down: bool,
+    /// Why, if more is known than that it is on its way.
+    pub trouble: Option<Finding>,
+    /// The sandbox is started anew, since it was told of this address and the proxy has that one.
+    pub moved: Option<(String, String)>,
+    /// What is to be said of test hosts: a reason and a message (E-036).
+    pub test_hosts: Option<Finding>,
+    /// When it is to be looked at again though nothing may happen.
+    pub again: Option<Duration>,
 }
 
 /// Decides what the claim needs.
@@ -173,10 +202,10 @@ pub fn plan(observed: &Observed, settings: &Settings, now: Timestamp) -> Plan {
     let Judgement { gate, verified } = gate::judge(observed, settings, now);
     let plan = match gate {
         Gate::LeaveAlone => Plan::nothing(Verdict::LeaveAlone),
-        Gate::Over => objects::clean_up(observed),
+        Gate::Over => cleaning::clean_up(observed),
         Gate::Remove => Plan {
             remove: LiveRef::of_claim(&observed.claim),
-            ..objects::clean_up(observed)
+            ..cleaning::clean_up(observed)
         },
         Gate::Look => Plan::nothing(Verdict::Look),
         Gate::Wait(finding) => Plan::nothing(Verdict::Wait(finding)),
@@ -215,6 +244,8 @@ impl Plan {
             delete: Vec::new(),
             remove: None,
             finished: Vec::new(),
+            cut: Vec::new(),
+            pokes: Vec::new(),
             verdict,
             verified: false,
         }

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::{Key, Source, Subject};
 use crate::admission_queue::{Limit, Seat};
 use crate::claim::mounted::Neighbour;
-use crate::claim::observed::{Guarded, LiveObject, ObjectKind, Observed};
+use crate::claim::observed::{AllowedTarget, Guarded, LiveObject, ObjectKind, Observed};
 
 mod concern;
 mod state;
@@ -149,6 +149,11 @@ impl Index {
     /// All that somebody who begins has to look at.
     pub fn subjects(&self) -> BTreeSet<Subject> {
         self.lock().subjects()
+    }
+
+    /// What is known of a Service that a claim is let through to.
+    pub fn target(&self, service: &Key) -> Option<AllowedTarget> {
+        self.lock().target(service)
     }
 
     /// The claims of a namespace.

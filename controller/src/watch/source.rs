@@ -32,6 +32,8 @@ pub enum Source {
     ContentClaims,
     /// Claims' Deployments.
     Deployments,
+    /// The `ConfigMaps` with the hosts of claims' egress proxies.
+    Allowlists,
     /// `ReplicaSets` of claims' Deployments.
     ReplicaSets,
     /// Claims' pods.
@@ -40,7 +42,7 @@ pub enum Source {
 
 impl Source {
     /// Every source.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Claims,
         Self::Classes,
         Self::ClusterClasses,
@@ -53,6 +55,7 @@ impl Source {
         Self::Workspaces,
         Self::ContentClaims,
         Self::Deployments,
+        Self::Allowlists,
         Self::ReplicaSets,
         Self::Pods,
     ];
@@ -72,6 +75,7 @@ impl Source {
             Self::Workspaces => Kind::Workspace,
             Self::ContentClaims => Kind::PersistentVolumeClaim,
             Self::Deployments => Kind::Deployment,
+            Self::Allowlists => Kind::ConfigMap,
             Self::ReplicaSets => Kind::ReplicaSet,
             Self::Pods => Kind::Pod,
         }
@@ -80,7 +84,7 @@ impl Source {
     /// Restricts the watch to objects with a label: those that belong to some claim.
     pub fn label_selector(self) -> Option<String> {
         match self {
-            Self::Deployments | Self::ReplicaSets | Self::Pods => {
+            Self::Deployments | Self::Allowlists | Self::ReplicaSets | Self::Pods => {
                 Some(names::LABEL_CLAIM_UID.to_owned())
             }
             Self::Claims

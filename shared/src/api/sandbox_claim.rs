@@ -267,7 +267,7 @@ pub struct SandboxClaimStatus {
 /// One object as last written by the operator (O-040).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AppliedObject {
-    /// Kind, and for a claim with an egress proxy its component: Deployment, Service, NetworkPolicy.
+    /// Kind, and of what belongs to the egress proxy its component: Deployment, Service, NetworkPolicy, Deployment/egress.
     #[schemars(length(max = 63))]
     pub kind: String,
     /// UID of the object.

@@ -4,7 +4,6 @@ use sandgate_shared::api::outside::{AgentRuntime, AgentRuntimeSpec};
 use sandgate_shared::api::{
     ClassKind, ClusterSandboxClass, SandboxClaim, SandboxClass, SandboxClassSpec,
 };
-use sandgate_shared::names;
 use sandgate_shared::trust::Trust;
 use serde::de::DeserializeOwned;
 
@@ -44,6 +43,13 @@ impl Gather {
         observed.policy = self.live(&key, ObjectKind::NetworkPolicy).await?;
         observed.service = self.live(&key, ObjectKind::Service).await?;
         observed.deployment = self.live(&key, ObjectKind::Deployment).await?;
+        if concerns_proxy(&observed) {
+            let proxy = &mut observed.proxy;
+            proxy.policy = self.live(&key, ObjectKind::EgressNetworkPolicy).await?;
+            proxy.allowlist = self.live(&key, ObjectKind::EgressAllowlist).await?;
+            proxy.service = self.live(&key, ObjectKind::EgressService).await?;
+            proxy.deployment = self.live(&key, ObjectKind::EgressDeployment).await?;
+        }
         Ok(Some(observed))
     }
 
@@ -91,7 +97,7 @@ impl Gather {
     }
 
     async fn live(&self, claim: &Key, kind: ObjectKind) -> Result<Option<LiveObject>, GatherError> {
-        let name = names::sandbox(&claim.name);
+        let name = kind.name(&claim.name);
         let place = Place::namespaced(kind.into(), &claim.namespace, &name);
         let object = self.get(place).await?;
         Ok(object
@@ -110,4 +116,12 @@ impl Gather {
         };
         Ok(Lookup::Found(view(parse(place, object)?)))
     }
+}
+
+/// Whether anything of an egress proxy stands, or stood.
+fn concerns_proxy(observed: &Observed) -> bool {
+    let mut kinds = ObjectKind::OF_PROXY.iter();
+    kinds.any(|kind| {
+        observed.live(*kind).is_some() || observed.memory.applied.contains_key(kind)
+    })
 }

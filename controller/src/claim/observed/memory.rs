@@ -9,7 +9,9 @@ use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::api::SandboxClaimStatus;
 
 use super::{ObjectKind, Revocation};
-use crate::claim::plan::{Applied, Finding, Outcome, Plan, Refusal, refusal_pause, strangers};
+use crate::claim::plan::{
+    Applied, Finding, Outcome, Plan, Refusal, Verdict, refusal_pause, strangers,
+};
 
 /// How long a heal counts when heals are counted (O-040).
 const HEAL_WINDOW_SECONDS: i64 = 600;
@@ -88,14 +90,14 @@ impl Memory {
     pub fn recall(status: Option<&SandboxClaimStatus>) -> Self {
         let recorded = status.and_then(|status| status.applied.as_deref());
         let applied = recorded.unwrap_or_default().iter().filter_map(|object| {
-            let mut owned = ObjectKind::OWNED.iter();
-            let kind = owned.find(|kind| kind.as_str() == object.kind)?;
+            let mut owned = ObjectKind::all_owned();
+            let kind = owned.find(|kind| kind.record() == object.kind)?;
             let record = AppliedRecord {
                 uid: object.uid.clone(),
                 digest: object.digest.clone(),
                 intent: None,
             };
-            Some((*kind, Box::new(record)))
+            Some((kind, Box::new(record)))
         });
         Self {
             applied: applied.collect(),
@@ -118,6 +120,12 @@ impl Memory {
     pub fn record(&mut self, plan: &Plan, applied: &Applied, now: Timestamp) {
         self.forget_old(now);
         self.strangers = strangers(plan, applied, now).or(self.strangers.take());
+        if matches!(plan.verdict, Verdict::Build(_)) {
+            // What goes because it is not needed was taken away by nobody.
+            for deletion in &plan.delete {
+                self.applied.remove(&deletion.kind);
+            }
+        }
         for (kind, outcome) in &applied.outcomes {
             let intent = plan.ensure.iter().find(|intent| intent.kind == *kind);
             let hash = intent.map(|intent| intent.hash.clone());

@@ -78,8 +78,15 @@ impl Opening {
         };
         let only_of = wants(names::LABEL_CLAIM_UID);
         let claim = wants(names::LABEL_CLAIM).filter(|_| only_of.is_some());
+        let of_proxy = wants(names::LABEL_COMPONENT) == Some(names::COMPONENT_EGRESS);
         match selector(selected) {
             Ok(_) if claim.is_some_and(|claim| names::sandbox(claim) == name) => None,
+            // That of the claim's egress proxy, whose pods it selects, and none of a sandbox.
+            Ok(_)
+                if of_proxy && claim.is_some_and(|claim| names::egress(claim) == name) =>
+            {
+                None
+            }
             Ok(selector) => Some(Self {
                 pods: Pods::Selected(selector),
                 ways,

@@ -28,6 +28,8 @@ pub struct ObservedPod {
     pub created: Option<Timestamp>,
     /// All its labels: policies may select it by any.
     pub labels: Vec<(String, String)>,
+    /// The allowlist that its kubelet was told of last, as its annotation says; only on a proxy's.
+    pub allowlist: Option<String>,
     /// The policies that open it and are not its claim's own; found when a claim is looked at.
     pub opened_by: Vec<Widening>,
     /// Its condition `Ready` is true.

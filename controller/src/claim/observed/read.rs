@@ -44,8 +44,13 @@ impl LiveObject {
             digest: digest(object),
             intent: annotation(names::ANNOTATION_INTENT),
             bindings: annotation(names::ANNOTATION_BINDINGS),
+            proxy: annotation(names::ANNOTATION_PROXY),
             deleting: text("deletionTimestamp").is_some(),
             ports: ports_by_name(object),
+            // `None` of a headless Service is no address.
+            address: object
+                .pointer("/spec/clusterIP")
+                .and_then(|address| address.as_str()?.parse().ok()),
         })
     }
 }
@@ -136,6 +141,12 @@ impl ObservedPod {
             controller: controller_of(pod.metadata.owner_references.as_deref()),
             created: pod.metadata.creation_timestamp.as_ref().map(|at| at.0),
             labels: exactly(pod.metadata.labels.clone().into_iter().flatten()),
+            allowlist: pod
+                .metadata
+                .annotations
+                .as_ref()
+                .and_then(|all| all.get(names::ANNOTATION_ALLOWLIST))
+                .cloned(),
             opened_by: Vec::new(),
             ready: condition(pod, "Ready").is_some_and(|ready| ready.status == "True"),
             unready: unready(pod, unready_since),

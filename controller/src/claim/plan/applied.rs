@@ -6,7 +6,7 @@ use crate::claim::observed::{HeldBack, ObjectKind};
 /// What apply did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Applied {
-    /// In order of the plan, up to and including the first refusal or conflict.
+    /// In order of the plan; what comes behind a refusal or a conflict was not tried.
     pub outcomes: Vec<(ObjectKind, Outcome)>,
     /// What became of the Secret with the placed files, if the plan has one.
     pub files: Option<FilesOutcome>,
@@ -42,6 +42,11 @@ impl Outcome {
     /// Whether the write is refused for what it is, so that it is refused again.
     pub fn is_final_refusal(&self) -> bool {
         matches!(self, Self::Refused(refusal) if matches!(refusal.code, 400 | 403 | 422))
+    }
+
+    /// Whether what comes behind it is not tried.
+    pub fn stops(&self) -> bool {
+        matches!(self, Self::Refused(_) | Self::Conflict)
     }
 
     /// Whether the object's spec is ours of now since. A heal of labels or owners leaves it as it was.

@@ -1,5 +1,7 @@
 //! What the Connections of a claim put into its sandbox now, and what is taken away (K-030, K-031). Pure.
 
+use std::collections::BTreeSet;
+
 use sandgate_shared::{
     api::SandboxClassSpec,
     checks::{self, Bound, Dropped, Placement},
@@ -40,6 +42,12 @@ impl<'o> Standing<'o> {
     /// The Secret with the files of what stands.
     pub(super) fn files(&self, observed: &Observed) -> FilesIntent {
         FilesIntent::of(&observed.claim, checks::rendered(&self.kept))
+    }
+
+    /// The hosts of what stands (E-003, E-013).
+    pub(super) fn hosts(&self) -> BTreeSet<String> {
+        let found = self.kept.iter().filter_map(|bound| bound.found);
+        found.flat_map(|found| &found.hosts).cloned().collect()
     }
 
     /// Whether a Deployment was made from other bindings: then one of them is gone, or came back.

@@ -24,6 +24,7 @@ use sandgate_shared::{
 use self::{connections::files, container::container, volumes::volumes};
 use super::{
     Finding, Settings,
+    egress::Told,
     intent::{owned_metadata, runtime_label, selector},
     workspace_volume::WorkspaceVolume,
 };
@@ -33,36 +34,47 @@ pub(super) const CONTAINER: &str = "sandbox";
 
 /// Keeps service meshes from adding a container of theirs, which would be a second program in the
 /// pod and a hole in its policy (O-036). Istio and Kuma read labels, the others annotations.
-const MESH_LABELS: [(&str, &str); 3] = [
+pub(super) const MESH_LABELS: [(&str, &str); 3] = [
     ("istio.io/dataplane-mode", "none"),
     ("kuma.io/sidecar-injection", "disabled"),
     ("sidecar.istio.io/inject", "false"),
 ];
-const MESH_ANNOTATIONS: [(&str, &str); 3] = [
+pub(super) const MESH_ANNOTATIONS: [(&str, &str); 3] = [
     ("consul.hashicorp.com/connect-inject", "false"),
     ("linkerd.io/inject", "disabled"),
     ("sidecar.istio.io/inject", "false"),
 ];
 
+/// What goes into a sandbox beside what its class says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Parts<'a> {
+    /// What its Connections place.
+    pub(super) placement: Option<&'a Placement>,
+    /// Its workspace.
+    pub(super) workspace: Option<&'a WorkspaceVolume>,
+    /// What it is told of its egress proxy.
+    pub(super) proxy: Option<&'a Told>,
+}
+
 /// Renders the Deployment, or says why the class cannot be (`InvalidClass`).
 pub(super) fn deployment(
     claim: &SandboxClaim,
     class: &SandboxClassSpec,
-    (placement, workspace): (Option<&Placement>, Option<&WorkspaceVolume>),
+    parts: Parts<'_>,
     settings: &Settings,
 ) -> Result<Deployment, Finding> {
     let mut metadata = owned_metadata(claim);
-    if let Some(placement) = placement {
-        let digest = [(names::ANNOTATION_BINDINGS, placement.digest.as_str())];
-        metadata.annotations = Some(owned(&digest));
-    }
+    let digest = parts.placement.map(|it| (names::ANNOTATION_BINDINGS, it.digest.as_str()));
+    let proxy = parts.proxy.map(|it| (names::ANNOTATION_PROXY, it.annotation.as_str()));
+    let annotations: Vec<_> = digest.into_iter().chain(proxy).collect();
+    metadata.annotations = Some(owned(&annotations)).filter(|all| !all.is_empty());
     let pod = PodTemplateSpec {
         metadata: Some(ObjectMeta {
             labels: Some(pod_labels(claim)),
             annotations: Some(owned(&MESH_ANNOTATIONS)),
             ..ObjectMeta::default()
         }),
-        spec: Some(pod_spec(claim, class, (placement, workspace), settings)?),
+        spec: Some(pod_spec(claim, class, parts, settings)?),
     };
     Ok(Deployment {
         metadata,
@@ -101,9 +113,14 @@ fn pod_labels(claim: &SandboxClaim) -> BTreeMap<String, String> {
 fn pod_spec(
     claim: &SandboxClaim,
     class: &SandboxClassSpec,
-    (placement, workspace): (Option<&Placement>, Option<&WorkspaceVolume>),
+    parts: Parts<'_>,
     settings: &Settings,
 ) -> Result<PodSpec, Finding> {
+    let Parts {
+        placement,
+        workspace,
+        ..
+    } = parts;
     let (mut volumes, mut mounts) = volumes(claim, class, workspace)?;
     let files = placement.and_then(|placement| files(&claim.name_any(), class, placement));
     // A Secret's files are root's: the group lets the sandbox's user read them (O-032).
@@ -126,7 +143,7 @@ fn pod_spec(
             }),
             ..PodSecurityContext::default()
         }),
-        containers: vec![container(class, placement, mounts)?],
+        containers: vec![container(class, parts, mounts)?],
         volumes: filled(volumes),
         runtime_class_name: class.runtime_class_name.clone(),
         node_selector: class.node_selector.clone().filter(|map| !map.is_empty()),
@@ -147,7 +164,7 @@ fn filled<T>(list: Vec<T>) -> Option<Vec<T>> {
     (!list.is_empty()).then_some(list)
 }
 
-fn owned(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+pub(super) fn owned(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     let owned = pairs
         .iter()
         .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));

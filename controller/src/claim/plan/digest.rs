@@ -19,7 +19,10 @@ pub(super) const OUR_LABELS: [&str; 7] = [
     names::LABEL_SANDBOX_POD,
 ];
 
-/// Digest (64 hex digits) of what is ours in an object: its spec, our labels and all its owner
+/// What of an object is ours as a whole: a spec, or what a `ConfigMap` has instead.
+const CONTENT: [&str; 4] = ["spec", "data", "binaryData", "immutable"];
+
+/// Digest (64 hex digits) of what is ours in an object: its content, our labels and all its owner
 /// references. Everything else in it may change without anybody having touched what we wrote.
 pub fn digest(object: &Value) -> String {
     hash(&ours(object))
@@ -46,8 +49,10 @@ pub(super) fn ours(object: &Value) -> Value {
     );
     let mut whole = Map::new();
     whole.insert("metadata".to_owned(), Value::Object(kept));
-    if let Some(spec) = object.get("spec") {
-        whole.insert("spec".to_owned(), spec.clone());
+    for part in CONTENT {
+        if let Some(content) = object.get(part) {
+            whole.insert(part.to_owned(), content.clone());
+        }
     }
     Value::Object(whole)
 }

@@ -7,7 +7,8 @@ use sandgate_shared::{
     reason::{self, condition},
 };
 
-use super::EventDraft;
+use super::{Applied, EventDraft, Outcome, Plan, Verdict};
+use crate::claim::observed::ObjectKind;
 
 /// Longest note, in bytes: the API server takes 1,024.
 const MAX_NOTE: usize = 1000;
@@ -43,6 +44,8 @@ pub(super) fn events(before: &SandboxClaimStatus, after: &SandboxClaimStatus) ->
         (condition::OBJECTS_CURRENT, "False", "Write"),
         (condition::CONNECTIONS_CURRENT, "False", "Revoke"),
         (condition::NETWORK_POLICY_WIDENED, "True", "Isolate"),
+        (condition::EGRESS_PROXY_READY, "False", "OpenEgress"),
+        (condition::INSECURE_EGRESS_TEST_HOSTS, "True", "OpenEgress"),
     ] {
         let news = find(after, name).filter(|new| new.status == bad);
         let told = find(before, name).filter(|old| old.status == bad);
@@ -59,6 +62,24 @@ pub(super) fn events(before: &SandboxClaimStatus, after: &SandboxClaimStatus) ->
     }
     drafts.extend(isolated_again(before, after));
     drafts
+}
+
+/// The sandbox was started anew for another address of its egress proxy.
+pub(super) fn moved(plan: &Plan, applied: &Applied) -> Option<EventDraft> {
+    let Verdict::Build(build) = &plan.verdict else {
+        return None;
+    };
+    let (from, to) = build.proxy.as_ref()?.moved.as_ref()?;
+    let mut outcomes = applied.outcomes.iter();
+    let (_, outcome) = outcomes.find(|(kind, _)| *kind == ObjectKind::Deployment)?;
+    matches!(outcome, Outcome::Updated(_)).then(|| EventDraft {
+        warning: true,
+        reason: reason::EGRESS_PROXY_MOVED,
+        action: "Build",
+        note: note(&format!(
+            "the Service of the sandbox's egress proxy was made anew and answers at {to} instead of {from}, so the sandbox is started anew to know it"
+        )),
+    })
 }
 
 /// The end of a breach is worth an Event, too: whoever was woken by its beginning waits for it.

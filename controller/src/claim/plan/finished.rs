@@ -6,19 +6,26 @@
 
 use kube::ResourceExt;
 
-use super::{FinishedPod, gate::owns, lineage};
-use crate::claim::observed::{ObjectKind, Observed};
+use super::{PodRef, gate::owns, lineage};
+use crate::claim::observed::{ObjectKind, Observed, ObservedPod};
 
-/// The claim's own pods that have finished.
-pub(super) fn finished(observed: &Observed) -> Vec<FinishedPod> {
-    let deployment = observed.deployment.as_ref();
-    let ours = deployment.filter(|_| owns(observed, ObjectKind::Deployment));
-    let pods = lineage::pods(observed, ours.map(|live| live.uid.as_str()));
-    pods.filter(|pod| pod.finished)
-        .map(|pod| FinishedPod {
-            namespace: observed.claim.namespace().unwrap_or_default(),
-            name: pod.name.clone(),
-            uid: pod.uid.clone(),
-        })
-        .collect()
+/// The claim's own pods that have finished, the egress proxy's among them.
+pub(super) fn finished(observed: &Observed) -> Vec<PodRef> {
+    let uid = |kind: ObjectKind| {
+        let live = observed.live(kind).filter(|_| owns(observed, kind));
+        live.map(|live| live.uid.as_str())
+    };
+    let of_sandbox = lineage::pods(observed, uid(ObjectKind::Deployment));
+    let of_proxy = lineage::proxy_pods(observed, uid(ObjectKind::EgressDeployment));
+    let pods = of_sandbox.chain(of_proxy).filter(|pod| pod.finished);
+    pods.map(|pod| pod_ref(observed, pod)).collect()
+}
+
+/// Refers to a pod of the claim.
+pub(super) fn pod_ref(observed: &Observed, pod: &ObservedPod) -> PodRef {
+    PodRef {
+        namespace: observed.claim.namespace().unwrap_or_default(),
+        name: pod.name.clone(),
+        uid: pod.uid.clone(),
+    }
 }

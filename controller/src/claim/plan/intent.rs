@@ -133,12 +133,31 @@ pub(super) fn is_ours(live: &LiveObject, claim_uid: &str, known: Option<&str>) -
         && (live.controller.as_deref() == Some(claim_uid) || known == Some(live.uid.as_str()))
 }
 
-/// Metadata of an object the claim owns (O-002).
+/// Metadata of an object of the sandbox (O-002).
 pub(super) fn owned_metadata(claim: &SandboxClaim) -> ObjectMeta {
+    let name = names::sandbox(&claim.name_any());
+    owned_by(
+        claim,
+        name,
+        object_labels(claim, names::COMPONENT_SANDBOX, selector(claim)),
+    )
+}
+
+/// Metadata of an object of its egress proxy (E-002).
+pub(super) fn proxy_metadata(claim: &SandboxClaim) -> ObjectMeta {
+    let name = names::egress(&claim.name_any());
+    owned_by(
+        claim,
+        name,
+        object_labels(claim, names::COMPONENT_EGRESS, proxy_selector(claim)),
+    )
+}
+
+fn owned_by(claim: &SandboxClaim, name: String, labels: BTreeMap<String, String>) -> ObjectMeta {
     ObjectMeta {
-        name: Some(names::sandbox(&claim.name_any())),
+        name: Some(name),
         namespace: claim.metadata.namespace.clone(),
-        labels: Some(object_labels(claim)),
+        labels: Some(labels),
         owner_references: Some(vec![OwnerReference {
             api_version: SandboxClaim::api_version(&()).into_owned(),
             kind: SandboxClaim::kind(&()).into_owned(),
@@ -166,21 +185,36 @@ pub(super) fn selector(claim: &SandboxClaim) -> BTreeMap<String, String> {
     labels
 }
 
+/// The same of its egress proxy. Pods of a sandbox are of another component, and its own selectors want a
+/// session, which the proxy's pods do not name.
+pub(super) fn proxy_selector(claim: &SandboxClaim) -> BTreeMap<String, String> {
+    let mut labels = BTreeMap::new();
+    labels.insert(names::LABEL_CLAIM.to_owned(), claim.name_any());
+    labels.insert(
+        names::LABEL_COMPONENT.to_owned(),
+        names::COMPONENT_EGRESS.to_owned(),
+    );
+    let uid = claim.metadata.uid.clone().unwrap_or_default();
+    labels.insert(names::LABEL_CLAIM_UID.to_owned(), uid);
+    labels
+}
+
 /// Labels of the objects, for people and for the watches.
-fn object_labels(claim: &SandboxClaim) -> BTreeMap<String, String> {
+fn object_labels(
+    claim: &SandboxClaim,
+    component: &str,
+    selector: BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::new();
     labels.insert(
         names::LABEL_MANAGED_BY.to_owned(),
         names::MANAGED_BY.to_owned(),
     );
-    labels.insert(
-        names::LABEL_COMPONENT.to_owned(),
-        names::COMPONENT_SANDBOX.to_owned(),
-    );
+    labels.insert(names::LABEL_COMPONENT.to_owned(), component.to_owned());
     if let Some(runtime) = runtime_label(claim) {
         labels.insert(names::LABEL_AGENT_RUNTIME.to_owned(), runtime);
     }
-    labels.extend(selector(claim));
+    labels.extend(selector);
     labels
 }
 

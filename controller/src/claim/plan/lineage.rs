@@ -18,10 +18,26 @@ pub(super) fn pods<'a>(
     observed: &'a Observed,
     deployment: Option<&'a str>,
 ) -> impl Iterator<Item = &'a ObservedPod> {
+    of(observed, deployment, &observed.pods)
+}
+
+/// The same of the egress proxy's Deployment.
+pub(super) fn proxy_pods<'a>(
+    observed: &'a Observed,
+    deployment: Option<&'a str>,
+) -> impl Iterator<Item = &'a ObservedPod> {
+    of(observed, deployment, &observed.proxy.pods)
+}
+
+fn of<'a>(
+    observed: &'a Observed,
+    deployment: Option<&'a str>,
+    pods: &'a [ObservedPod],
+) -> impl Iterator<Item = &'a ObservedPod> {
     let sets: BTreeSet<&str> = replica_sets(observed, deployment)
         .map(|set| set.uid.as_str())
         .collect();
-    observed.pods.iter().filter(move |pod| {
+    pods.iter().filter(move |pod| {
         let owner = pod.controller.as_deref();
         owner.is_some_and(|owner| sets.contains(owner))
     })

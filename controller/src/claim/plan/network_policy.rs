@@ -1,7 +1,8 @@
 //! The `NetworkPolicy` of a claim: in from its runtime on the class ports, out to what the class
-//! names and nowhere else (O-022 to O-027, O-030). Pure.
+//! names and to its egress proxy, and nowhere else (O-022 to O-028, O-030). Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use ipnet::IpNet;
 use k8s_openapi::{
@@ -12,14 +13,17 @@ use k8s_openapi::{
     apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString},
 };
 use kube::ResourceExt;
-use sandgate_shared::api::{
-    SandboxClaim, SandboxClassSpec,
-    sandbox_class::{AllowedService, Egress},
+use sandgate_shared::{
+    api::{
+        SandboxClaim, SandboxClassSpec,
+        sandbox_class::{AllowedService, Egress},
+    },
+    names,
 };
 
 use super::{
     Settings,
-    intent::{owned_metadata, runtime_label, selector},
+    intent::{owned_metadata, proxy_selector, runtime_label, selector},
 };
 use crate::claim::observed::{AllowedTarget, Lookup, Observed, ServiceKey, Target, TargetPort};
 
@@ -31,6 +35,28 @@ pub(super) struct Rendered {
     pub(super) policy: NetworkPolicy,
     /// One sentence each: a Service or a port that opens nothing.
     pub(super) unresolved: Vec<String>,
+}
+
+/// The claim's egress proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ToProxy {
+    /// The cluster IP of its Service, once that is known.
+    pub(super) address: Option<IpAddr>,
+}
+
+impl ToProxy {
+    /// The claim's own proxy, by its pods; where the network judges packets before a Service's address is
+    /// translated, also by that (O-028, Q67).
+    fn rule(self, claim: &SandboxClaim, settings: &Settings) -> Option<NetworkPolicyEgressRule> {
+        let pods = NetworkPolicyPeer {
+            pod_selector: Some(labels(proxy_selector(claim))),
+            ..NetworkPolicyPeer::default()
+        };
+        let address = self.address.filter(|_| settings.judges_before_translation);
+        let address = address.map(|address| at_address(address.into()));
+        let port = policy_port("TCP", IntOrString::Int(names::EGRESS_PORT.into()));
+        rule([pods].into_iter().chain(address).collect(), [port].into_iter())
+    }
 }
 
 /// The Services that the class names, as gather has to look them up (O-024, O-026).
@@ -60,6 +86,7 @@ fn key(claim: &SandboxClaim, entry: &AllowedService) -> ServiceKey {
 pub(super) fn network_policy(
     observed: &Observed,
     class: &SandboxClassSpec,
+    proxy: Option<ToProxy>,
     settings: &Settings,
 ) -> Rendered {
     let claim = &observed.claim;
@@ -81,6 +108,7 @@ pub(super) fn network_policy(
     {
         egress.extend(dns_rule(settings));
     }
+    egress.extend(proxy.and_then(|proxy| proxy.rule(claim, settings)));
     let policy = NetworkPolicy {
         metadata: owned_metadata(claim),
         spec: Some(NetworkPolicySpec {
@@ -152,10 +180,9 @@ fn open_service(
         }
     }
     let pods = in_namespace(&key.namespace, target.selector.iter().cloned().collect());
-    let at_pods = listed.iter().map(|port| match &port.target {
-        Target::Number(number) => policy_port(&port.protocol, IntOrString::Int(*number)),
-        Target::Name(name) => policy_port(&port.protocol, IntOrString::String(name.clone())),
-    });
+    let at_pods = listed
+        .iter()
+        .map(|port| policy_target(&port.protocol, &port.target));
     let at_service = listed
         .iter()
         .map(|port| policy_port(&port.protocol, IntOrString::Int(port.port)));
@@ -172,7 +199,7 @@ fn open_service(
 }
 
 /// The cluster resolver, over UDP and TCP (O-027, X-015).
-fn dns_rule(settings: &Settings) -> Option<NetworkPolicyEgressRule> {
+pub(super) fn dns_rule(settings: &Settings) -> Option<NetworkPolicyEgressRule> {
     let dns = &settings.dns;
     let pods = in_namespace(&dns.namespace, dns.pod_labels.clone());
     let addresses = dns.addresses.iter().map(|network| at_address(*network));
@@ -183,7 +210,7 @@ fn dns_rule(settings: &Settings) -> Option<NetworkPolicyEgressRule> {
 }
 
 /// A rule; `None` without peers or without ports, for either would open all.
-fn rule(
+pub(super) fn rule(
     to: Vec<NetworkPolicyPeer>,
     all: impl Iterator<Item = NetworkPolicyPort>,
 ) -> Option<NetworkPolicyEgressRule> {
@@ -199,6 +226,15 @@ fn rule(
     })
 }
 
+/// The port that a Service leads to in its pods.
+pub(super) fn policy_target(protocol: &str, target: &Target) -> NetworkPolicyPort {
+    let port = match target {
+        Target::Number(number) => IntOrString::Int(*number),
+        Target::Name(name) => IntOrString::String(name.clone()),
+    };
+    policy_port(protocol, port)
+}
+
 fn at_address(network: IpNet) -> NetworkPolicyPeer {
     NetworkPolicyPeer {
         ip_block: Some(IPBlock {
@@ -209,7 +245,7 @@ fn at_address(network: IpNet) -> NetworkPolicyPeer {
     }
 }
 
-fn in_namespace(namespace: &str, pods: BTreeMap<String, String>) -> NetworkPolicyPeer {
+pub(super) fn in_namespace(namespace: &str, pods: BTreeMap<String, String>) -> NetworkPolicyPeer {
     let name = BTreeMap::from([(NAMESPACE_NAME.to_owned(), namespace.to_owned())]);
     NetworkPolicyPeer {
         namespace_selector: Some(labels(name)),
@@ -218,7 +254,7 @@ fn in_namespace(namespace: &str, pods: BTreeMap<String, String>) -> NetworkPolic
     }
 }
 
-fn policy_port(protocol: &str, port: IntOrString) -> NetworkPolicyPort {
+pub(super) fn policy_port(protocol: &str, port: IntOrString) -> NetworkPolicyPort {
     NetworkPolicyPort {
         protocol: Some(protocol.to_owned()),
         port: Some(port),
@@ -226,7 +262,7 @@ fn policy_port(protocol: &str, port: IntOrString) -> NetworkPolicyPort {
     }
 }
 
-fn labels(match_labels: BTreeMap<String, String>) -> LabelSelector {
+pub(super) fn labels(match_labels: BTreeMap<String, String>) -> LabelSelector {
     LabelSelector {
         match_labels: Some(match_labels),
         ..LabelSelector::default()

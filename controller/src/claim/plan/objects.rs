@@ -2,25 +2,26 @@
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use sandgate_shared::{api::SandboxClaim, checks::Dropped, names, reason};
+use sandgate_shared::{api::SandboxClaim, checks::Dropped, reason};
 use serde_json::Value;
 
 use super::{
-    Action, Build, Deletion, FilesIntent, Finding, Intent, LiveRef, Plan, Settings, Urgent,
-    Verdict,
+    Action, Build, Finding, Intent, LiveRef, Plan, Settings, Urgent, Verdict,
     baseline::baseline,
-    connections::Standing,
+    cleaning::without_proxy,
+    connected::Connected,
     content_claim::content_claim,
-    deployment::deployment,
+    deployment::{Parts, deployment},
     digest::hash,
     finished::finished,
-    gate::{binds, class_missing, ever_bound, has_workspace, owns},
+    gate::{class_missing, ever_bound, has_workspace},
     intent::{Sealed, seal},
+    need::{Need, needed, untouched},
     network_policy::network_policy,
     service::service,
     workspace_volume::{mounted, volume},
 };
-use crate::claim::observed::{AppliedRecord, LiveObject, ObjectKind, Observed};
+use crate::claim::observed::{LiveObject, ObjectKind, Observed};
 
 impl LiveRef {
     /// Refers to a live object as it was seen.
@@ -50,8 +51,8 @@ struct Rendered {
 
 /// Plans the admission of a claim whose objects can be rendered.
 pub(super) fn admit(observed: &Observed, settings: &Settings) -> Plan {
-    let standing = Standing::of(observed);
-    Plan::nothing(match render(observed, standing.as_ref(), settings) {
+    let connected = Connected::of(observed, settings);
+    Plan::nothing(match render(observed, &connected, settings) {
         Ok(rendered) => Verdict::Admit(Build {
             sub_path: mounted(observed).map(|path| path.as_str().to_owned()),
             template_hash: Some(rendered.template_hash),
@@ -76,36 +77,50 @@ pub(super) fn await_storage(observed: &Observed, settings: &Settings, finding: F
 
 /// Plans the objects of a claim that was admitted.
 pub(super) fn build(observed: &Observed, settings: &Settings, now: Timestamp) -> Plan {
-    let standing = Standing::of(observed);
-    let standing = standing.as_ref();
-    let plan = match render(observed, standing, settings) {
-        Ok(rendered) => ensure(observed, standing, rendered, now),
-        Err(finding) => keep(observed, standing, finding),
+    let connected = Connected::of(observed, settings);
+    let plan = match render(observed, &connected, settings) {
+        Ok(rendered) => ensure(observed, &connected, rendered, (settings, now)),
+        Err(finding) => keep(observed, &connected, finding, (settings, now)),
     };
     Plan {
-        files: standing.map(|standing| standing.files(observed)),
+        files: connected.files(observed),
         ..plan
     }
 }
 
 fn render(
     observed: &Observed,
-    standing: Option<&Standing<'_>>,
+    connected: &Connected<'_>,
     settings: &Settings,
 ) -> Result<Rendered, Finding> {
     let claim = &observed.claim;
     let class = observed.class.found().ok_or_else(|| class_missing(claim))?;
-    let policy = network_policy(observed, class, settings);
-    let placed = standing
-        .map(|standing| standing.placed(class))
-        .transpose()?;
-    let (placement, dropped) = placed.unzip();
+    let policy = network_policy(observed, class, connected.to_proxy(), settings);
+    let (placement, dropped) = connected.placed(class)?.unzip();
     let workspace = has_workspace(class)
         .then(|| volume(observed, settings.sandbox_fs_group))
         .transpose()?;
-    let parts = (placement.as_ref(), workspace.as_ref());
-    let deployment = to_value(&deployment(claim, class, parts, settings)?)?;
-    let template = deployment.pointer("/spec/template").map(hash);
+    let told = connected.told(observed, class, settings);
+    let parts = Parts {
+        placement: placement.as_ref(),
+        workspace: workspace.as_ref(),
+        proxy: None,
+    };
+    let plain = to_value(&deployment(claim, class, parts, settings)?)?;
+    // Without what it is told of its proxy, which is known only once that stands.
+    let template = plain.pointer("/spec/template").map(hash);
+    let deployment = match &told {
+        None => plain,
+        proxy => {
+            let proxy = proxy.as_ref();
+            to_value(&deployment(
+                claim,
+                class,
+                Parts { proxy, ..parts },
+                settings,
+            )?)?
+        }
+    };
     Ok(Rendered {
         sealed: vec![
             seal(ObjectKind::NetworkPolicy, to_value(&policy.policy)?),
@@ -127,61 +142,75 @@ fn to_value(object: &impl serde::Serialize) -> Result<Value, Finding> {
 
 /// The class cannot be rendered (any more). A claim that bound keeps what stands while nothing has
 /// to be written; otherwise it fails (C-034), and so it does where a credential has to go that can only go
-/// with the pod (K-031).
-fn keep(observed: &Observed, standing: Option<&Standing<'_>>, finding: Finding) -> Plan {
+/// with the pod (K-031). Its egress proxy follows the Connections all the same (E-011).
+fn keep(
+    observed: &Observed,
+    connected: &Connected<'_>,
+    finding: Finding,
+    (settings, now): (&Settings, Timestamp),
+) -> Plan {
     let stands = ObjectKind::OWNED.iter().all(|kind| {
         let live = observed.live(*kind);
         live.is_some_and(|live| untouched(observed, *kind, live).unwrap_or(false))
     });
-    let live = observed.deployment.as_ref();
-    let urgent = standing.map_or(Urgent::No, |standing| standing.urgent(live));
+    let urgent = connected.urgent(observed);
     if !stands || urgent == Urgent::Revoke || !ever_bound(&observed.claim) {
         return Plan {
             urgent,
             ..Plan::nothing(Verdict::Fail(finding))
         };
     }
-    let namespace = observed.claim.namespace().unwrap_or_default();
-    Plan {
-        ensure: baseline(observed.baseline.as_ref(), &namespace)
-            .into_iter()
-            .collect(),
-        finished: finished(observed),
-        ..Plan::nothing(Verdict::Build(Build::default()))
-    }
+    write(observed, connected, Vec::new(), Build::default(), (settings, now))
 }
 
 /// Order matters: what shuts the sandbox stands before what runs it (O-037).
 fn ensure(
     observed: &Observed,
-    standing: Option<&Standing<'_>>,
+    connected: &Connected<'_>,
     rendered: Rendered,
-    now: Timestamp,
+    (settings, now): (&Settings, Timestamp),
 ) -> Plan {
-    let namespace = observed.claim.namespace().unwrap_or_default();
-    let status = observed.claim.status.as_ref();
-    let pinned = status.and_then(|status| status.template_hash.as_deref());
-    let mut build = Build {
+    let build = Build {
         standing_template: standing_template(observed, &rendered),
+        template_hash: Some(rendered.template_hash),
         unresolved: rendered.unresolved,
         dropped: rendered.dropped,
         ..Build::default()
     };
-    let live = observed.deployment.as_ref();
-    let urgent = standing.map_or(Urgent::No, |standing| standing.urgent(live));
+    write(observed, connected, rendered.sealed, build, (settings, now))
+}
+
+/// Plans the writes of the proxy's objects and of these.
+fn write(
+    observed: &Observed,
+    connected: &Connected<'_>,
+    of_sandbox: Vec<Sealed>,
+    mut build: Build,
+    (settings, now): (&Settings, Timestamp),
+) -> Plan {
+    let namespace = observed.claim.namespace().unwrap_or_default();
+    let urgent = connected.urgent(observed);
+    let of_proxy = connected.sealed(observed, settings);
+    build.proxy = connected.build(observed);
+    let pokes = connected.pokes(observed, &of_proxy, &mut build, now);
     let mut intents: Vec<_> = baseline(observed.baseline.as_ref(), &namespace)
         .into_iter()
         .collect();
-    for sealed in rendered.sealed {
-        match needed(observed, standing, &sealed, now) {
+    for sealed in of_proxy.into_iter().chain(of_sandbox) {
+        if connected.holds_back(observed, sealed.kind, settings) {
+            continue;
+        }
+        match needed(observed, connected, &sealed, now) {
             Need::Nothing => {}
             Need::Held(until) => build.held_until = Some(earliest(build.held_until, until)),
             Need::Write(action) => {
-                let deployment = sealed.kind == ObjectKind::Deployment;
-                if deployment {
-                    build.rerendered = pinned.is_some_and(|hash| hash != rendered.template_hash);
+                if sealed.kind == ObjectKind::Deployment {
+                    let status = observed.claim.status.as_ref();
+                    let pinned = status.and_then(|status| status.template_hash.as_deref());
+                    build.rerendered = pinned.is_some() && pinned != build.template_hash.as_deref();
+                    connected.note_move(observed, &action, &mut build);
                 }
-                let keeps_spec = deployment && matches!(action, Action::Verify(_));
+                let keeps_spec = sealed.kind.runs_pods() && matches!(action, Action::Verify(_));
                 intents.push(Intent {
                     keeps_spec,
                     ..sealed.into_intent(observed, action, now)
@@ -189,23 +218,38 @@ fn ensure(
             }
         }
     }
-    build.template_hash = Some(rendered.template_hash);
-    let refusal = observed.memory.refusal.as_ref();
-    if let Some(past) = refusal.filter(|_| urgent == Urgent::No) {
-        let paused = intents.iter().position(|intent| {
-            intent.kind == past.kind && intent.hash == past.intent && past.until > now
-        });
-        if let Some(position) = paused {
-            intents.truncate(position);
-            build.paused_until = Some(past.until);
-        }
+    if urgent == Urgent::No {
+        build.paused_until = pause(observed, &mut intents, now);
     }
+    let (delete, cut) = if connected.has_proxy() {
+        (Vec::new(), Vec::new())
+    } else {
+        without_proxy(observed)
+    };
     Plan {
         ensure: intents,
         urgent,
+        delete,
+        cut,
+        pokes,
         finished: finished(observed),
         ..Plan::nothing(Verdict::Build(build))
     }
+}
+
+/// Takes out a write that was refused and is not tried again yet, and what comes behind it; until when.
+fn pause(observed: &Observed, intents: &mut Vec<Intent>, now: Timestamp) -> Option<Timestamp> {
+    let past = observed.memory.refusal.as_ref()?;
+    let position = intents.iter().position(|intent| {
+        intent.kind == past.kind && intent.hash == past.intent && past.until > now
+    })?;
+    let mut index = 0;
+    intents.retain(|intent| {
+        let before = index < position;
+        index += 1;
+        before || !intent.kind.comes_behind(past.kind)
+    });
+    Some(past.until)
 }
 
 /// The template the standing Deployment was built from, where its annotation says that it is what
@@ -217,91 +261,6 @@ fn standing_template(observed: &Observed, rendered: &Rendered) -> Option<String>
     (live.intent.as_deref() == Some(sealed.hash.as_str())).then(|| rendered.template_hash.clone())
 }
 
-enum Need {
-    Nothing,
-    Held(Timestamp),
-    Write(Action),
-}
-
-fn needed(
-    observed: &Observed,
-    standing: Option<&Standing<'_>>,
-    sealed: &Sealed,
-    now: Timestamp,
-) -> Need {
-    let Some(live) = observed.live(sealed.kind) else {
-        return Need::Write(Action::Create);
-    };
-    let pinned = sealed.kind == ObjectKind::Deployment;
-    if pinned && standing.is_some_and(|standing| standing.differs_from(live)) {
-        return Need::Write(Action::Update(LiveRef::of(live)));
-    }
-    let held = observed.memory.held.get(&sealed.kind);
-    if let Some(held) = held.filter(|held| held.digest == live.digest && held.until > now) {
-        return Need::Held(held.until);
-    }
-    let same_intent = live.intent.as_deref() == Some(sealed.hash.as_str());
-    let target = LiveRef::of(live);
-    let known = untouched(observed, sealed.kind, live);
-    // Certain when this very process wrote it last. A record of an earlier process may be older
-    // than its last write: then an annotation that names another intent is a change of ours.
-    let edited = known == Some(false) && wrote_here(observed, sealed.kind, live);
-    let current = same_intent || pinned;
-    match known {
-        Some(true) if current => Need::Nothing,
-        Some(false) | None if current || edited => Need::Write(Action::Verify(target)),
-        _ => Need::Write(Action::Update(target)),
-    }
-}
-
-fn record<'a>(
-    observed: &'a Observed,
-    kind: ObjectKind,
-    live: &LiveObject,
-) -> Option<&'a AppliedRecord> {
-    let record = observed.memory.applied.get(&kind).map(AsRef::as_ref);
-    record.filter(|record| record.uid == live.uid)
-}
-
-/// Whether the object is as we last wrote it; `None` when that is not known.
-fn untouched(observed: &Observed, kind: ObjectKind, live: &LiveObject) -> Option<bool> {
-    record(observed, kind, live).map(|record| record.digest == live.digest)
-}
-
-fn wrote_here(observed: &Observed, kind: ObjectKind, live: &LiveObject) -> bool {
-    record(observed, kind, live).is_some_and(|record| record.intent.is_some())
-}
-
 fn earliest(present: Option<Timestamp>, other: Timestamp) -> Timestamp {
     present.map_or(other, |present| present.min(other))
-}
-
-/// Removes what a failed claim still has: its workload at once, and what shuts and names it once
-/// the pods are gone (C-035).
-pub(super) fn clean_up(observed: &Observed) -> Plan {
-    let mine = |kind: ObjectKind| observed.live(kind).filter(|_| owns(observed, kind));
-    let deployment = mine(ObjectKind::Deployment);
-    let running =
-        deployment.is_some() || !observed.replica_sets.is_empty() || !observed.pods.is_empty();
-    let doomed: &[ObjectKind] = if running {
-        &[ObjectKind::Deployment]
-    } else {
-        &[ObjectKind::Service, ObjectKind::NetworkPolicy]
-    };
-    let delete = doomed.iter().filter_map(|kind| {
-        let live = mine(*kind).filter(|live| !live.deleting)?;
-        Some(Deletion {
-            kind: *kind,
-            namespace: observed.claim.namespace().unwrap_or_default(),
-            name: names::sandbox(&observed.claim.name_any()),
-            live: LiveRef::of(live),
-        })
-    });
-    let claim = &observed.claim;
-    Plan {
-        delete: delete.collect(),
-        files: binds(&claim.spec).then(|| FilesIntent::of(claim, Vec::new())),
-        finished: finished(observed),
-        ..Plan::nothing(Verdict::Over)
-    }
 }

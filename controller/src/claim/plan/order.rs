@@ -69,10 +69,9 @@ pub struct Deletion {
     pub live: LiveRef,
 }
 
-/// A pod that has finished. Its UID alone is the precondition of its deletion, and no grace is given: it
-/// never runs again, whatever else of it changes meanwhile.
+/// A pod, whatever of it changes meanwhile: its UID alone is the precondition of what is done to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FinishedPod {
+pub struct PodRef {
     /// Its namespace.
     pub namespace: String,
     /// Its name.

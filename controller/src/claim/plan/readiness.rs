@@ -5,13 +5,17 @@
 //! counts are left out of it, so that a crash loop does not become a status write each time. The
 //! cause outlives its pod (O-038): it stands until a new pod is ready or says something else.
 
-mod cause;
+pub(super) mod cause;
 mod ending;
-mod words;
+pub(super) mod words;
 
 use sandgate_shared::reason::{self, condition};
 
-use super::{Finding, gate::ever_bound, lineage};
+use super::{
+    Finding,
+    gate::{binds, ever_bound},
+    lineage,
+};
 use crate::claim::observed::{Observed, ObservedPod};
 
 /// Causes that a silent pod does not take back: a pod that once gave them is never silent again
@@ -89,7 +93,12 @@ pub(super) fn starting(observed: &Observed) -> Finding {
     } else {
         Finding {
             reason: reason::SANDBOX_STARTING,
-            message: "the sandbox is being made; its pod has not reported ready yet".to_owned(),
+            message: if binds(&observed.claim.spec) {
+                "the sandbox is being made: its egress proxy comes first, then its pod, which has not reported ready yet"
+            } else {
+                "the sandbox is being made; its pod has not reported ready yet"
+            }
+            .to_owned(),
         }
     }
 }

@@ -4,10 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ipnet::IpNet;
+use k8s_openapi::api::networking::v1::NetworkPolicyPeer;
+use sandgate_shared::api::sandbox_class::ImagePullPolicy;
 use sandgate_shared::mounts::ContentClaimName;
+use sandgate_shared::net::host::Host;
+
+use crate::claim::observed::ServiceKey;
 
 /// Settings of the installation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The cluster's DNS domain, such as `cluster.local`.
     pub cluster_domain: String,
@@ -26,10 +31,57 @@ pub struct Settings {
     pub sandbox_fs_group: Option<i64>,
     /// Where the content of workspaces is.
     pub content: ContentSettings,
+    /// How egress proxies are made.
+    pub egress: EgressSettings,
     /// How long after policy, binding and proof a claim must have been created to be provable (P-013).
     pub claim_policy_grace: Duration,
     /// How long a claim may stay unused where its runtime does not say (Q28).
     pub default_idle_timeout: Duration,
+}
+
+/// How the egress proxies of claims are made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EgressSettings {
+    /// The operator's own image, which has the proxy, too (E-003).
+    pub image: String,
+    /// When the kubelet fetches it.
+    pub image_pull_policy: ImagePullPolicy,
+    /// Who may read a proxy's metrics; nobody if empty (Q68).
+    pub metrics_from: Vec<NetworkPolicyPeer>,
+    /// Networks that no proxy reaches though they look public.
+    pub deny: Vec<IpNet>,
+    /// Test hosts; only in test clusters (E-028).
+    pub test_hosts: Option<TestHosts>,
+}
+
+impl Default for EgressSettings {
+    fn default() -> Self {
+        Self {
+            image: "sandgate.local/sandgate:dev".to_owned(),
+            image_pull_policy: ImagePullPolicy::IfNotPresent,
+            metrics_from: Vec::new(),
+            deny: Vec::new(),
+            test_hosts: None,
+        }
+    }
+}
+
+/// Names that in-cluster Services stand for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestHosts {
+    /// All of them.
+    pub hosts: Vec<TestHost>,
+    /// Base64 of the SHA-256 of the public key of their certificate, for browsers to trust (E-034).
+    pub spki: Option<String>,
+}
+
+/// A name that an in-cluster Service stands for on port 443.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestHost {
+    /// The name.
+    pub host: Host,
+    /// The Service.
+    pub service: ServiceKey,
 }
 
 /// Where the content of workspaces is, and who may write it.
@@ -86,6 +138,7 @@ impl Default for Settings {
                 .to_owned(),
             sandbox_fs_group: None,
             content: ContentSettings::default(),
+            egress: EgressSettings::default(),
             claim_policy_grace: Duration::from_mins(1),
             default_idle_timeout: Duration::from_mins(30),
         }

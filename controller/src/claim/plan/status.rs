@@ -26,8 +26,8 @@ use self::{
 };
 use super::{
     Applied, Build, FilesOutcome, Finding, Plan, RefusalClass, Settings, StatusDecision, Verdict,
-    events::events,
-    gate::{binds, conflict, ever_bound},
+    events::{events, moved},
+    gate::{conflict, ever_bound},
     intent::runtime_label,
     readiness::{Health, health, starting},
 };
@@ -93,7 +93,8 @@ pub fn status(
     let due = clock::due(observed, &next, settings.default_idle_timeout, now);
     let requeue = requeue.into_iter().chain(due).min();
     let present = observed.claim.status.clone().unwrap_or_default();
-    let events = events(&present, &next);
+    let mut events = events(&present, &next);
+    events.extend(moved(plan, applied));
     StatusDecision {
         status: (!says_the_same(&present, &next)).then_some(next),
         events,
@@ -149,9 +150,12 @@ impl Report<'_> {
         });
         let trouble = trouble.or(files);
         let standing = ObjectKind::OWNED.iter().all(|kind| self.stands(*kind));
+        let waits = build.proxy.as_ref().filter(|_| !self.stands(ObjectKind::Deployment));
+        let waits = waits.and_then(|proxy| proxy.trouble.clone());
         let finding = match (health(self.observed, self.deployment()), &trouble) {
             (_, Some(trouble)) if !bound_before || !standing => Some(trouble.clone()),
             (Health::Ready, _) if standing => None,
+            (_, None) if waits.is_some() => waits,
             (Health::Ready, _) => Some(starting(self.observed)),
             (Health::NotReady(finding), _) => Some(finding),
         };
@@ -164,8 +168,10 @@ impl Report<'_> {
         notes::note_trouble(&mut conditions, trouble.filter(|_| bound_before));
         self.note_strangers(&mut conditions);
         self.note_widening(&mut conditions);
+        notes::note_test_hosts(&mut conditions, build);
         if bound_before {
             notes::note_connections(&mut conditions, build);
+            notes::note_proxy(&mut conditions, build);
             notes::note_provenance(&mut conditions, self.observed);
         }
         Some(next)
@@ -231,13 +237,8 @@ impl Report<'_> {
         let mut next = self.in_phase(ClaimPhase::Bound);
         next.addresses = Some(self.addresses());
         let mut conditions = Conditions::of(&mut next, self.generation(), self.now);
-        let message = if runtime_label(&self.observed.claim).is_some()
-            && !binds(&self.observed.claim.spec)
-        {
+        let message = if runtime_label(&self.observed.claim).is_some() {
             "the sandbox answers at its addresses"
-        } else if runtime_label(&self.observed.claim).is_some() {
-            "the sandbox answers at its addresses; it cannot reach the hosts of its Connections, for which \
-             this version of the operator has no egress proxy yet"
         } else {
             "the sandbox is ready, but lets nobody in: the AgentRuntime's name is longer than the 63 \
              characters that a pod's label can hold, so its pods cannot be told from others; give \

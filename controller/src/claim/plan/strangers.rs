@@ -11,7 +11,11 @@ pub(crate) fn strangers(plan: &Plan, applied: &Applied, now: Timestamp) -> Optio
     let mut healed = Vec::new();
     let mut held = Vec::new();
     for (kind, outcome) in &applied.outcomes {
-        let name = kind.as_str();
+        let name = if kind.is_of_proxy() {
+            kind.described()
+        } else {
+            kind.as_str().to_owned()
+        };
         let anew = origin(plan, *kind, outcome);
         match outcome {
             Outcome::Healed { paths, .. } => {

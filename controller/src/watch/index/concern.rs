@@ -40,6 +40,8 @@ pub(super) fn replica_set(before: Option<&ObservedReplicaSet>, after: &ObservedR
 /// What a pod says that could matter; `None` for one that is on its way.
 fn says(pod: Option<&ObservedPod>) -> Option<ObservedPod> {
     let mut pod = pod?.clone();
+    // What we told its kubelet ourselves.
+    pod.allowlist = None;
     for container in &mut pod.containers {
         let starting = container.waiting.as_ref().is_some_and(|waiting| {
             matches!(

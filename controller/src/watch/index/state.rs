@@ -8,7 +8,7 @@ use sandgate_shared::names;
 
 use crate::admission_queue::Limit;
 use crate::claim::observed::{
-    AllowedTarget, Guarded, LiveObject, ObjectKind, Observed, ObservedPod, ObservedReplicaSet,
+    AllowedTarget, Guarded, LiveObject, ObjectKind, Observed, ObservedPod, ObservedProxy, ObservedReplicaSet,
     Opening, ServiceKey,
 };
 use crate::claim::plan;
@@ -84,6 +84,8 @@ pub(super) struct State {
     /// Volume claims; whether they are being deleted.
     content_claims: Table<bool, ()>,
     deployments: Objects,
+    /// The hosts of claims' egress proxies.
+    allowlists: Objects,
     replica_sets: Table<Labelled<ObservedReplicaSet>, OfClaim>,
     pods: Table<Labelled<ObservedPod>, OfClaim>,
 }
@@ -114,6 +116,7 @@ impl Default for State {
             workspaces: Table::new(alone),
             content_claims: Table::new(alone),
             deployments: Table::new(alone),
+            allowlists: Table::new(alone),
             replica_sets: Table::new(of_claim),
             pods: Table::new(of_claim),
         }
@@ -130,11 +133,16 @@ impl State {
     ) {
         let table = match kind {
             ObjectKind::Baseline => &mut self.baselines,
-            ObjectKind::NetworkPolicy => &mut self.policies,
-            ObjectKind::Service => &mut self.services,
-            ObjectKind::Deployment => &mut self.deployments,
+            ObjectKind::EgressNetworkPolicy | ObjectKind::NetworkPolicy => &mut self.policies,
+            ObjectKind::EgressAllowlist => &mut self.allowlists,
+            ObjectKind::EgressService | ObjectKind::Service => &mut self.services,
+            ObjectKind::EgressDeployment | ObjectKind::Deployment => &mut self.deployments,
         };
         table.wrote(key, version, live);
+    }
+
+    pub(super) fn target(&self, service: &Key) -> Option<AllowedTarget> {
+        self.targets.get(service).cloned()
     }
 
     pub(super) fn claim_count(&self) -> usize {
@@ -146,6 +154,7 @@ impl State {
         let claim = self.claims.get(key)?.clone();
         let sandbox = Key::new(&key.namespace, names::sandbox(&key.name));
         let baseline = Key::new(&key.namespace, names::BASELINE_POLICY);
+        let proxy = Key::new(&key.namespace, names::egress(&key.name));
         let class = self.class_of(key, &claim);
         let runtime = claim.spec.agent_runtime_ref.as_ref();
         let runtime =
@@ -163,7 +172,9 @@ impl State {
             .collect();
         let uid = OfClaim(claim.metadata.uid.clone().unwrap_or_default());
         let sets = labelled(&self.replica_sets, &uid, &key.namespace);
-        let mut pods = labelled(&self.pods, &uid, &key.namespace);
+        let (of_proxy, mut pods): (Vec<_>, Vec<_>) = labelled(&self.pods, &uid, &key.namespace)
+            .into_iter()
+            .partition(is_of_proxy);
         for pod in &mut pods {
             pod.opened_by = self.widenings(&sandbox, pod);
         }
@@ -177,6 +188,13 @@ impl State {
             policy: self.policies.get(&sandbox).cloned(),
             service: self.services.get(&sandbox).cloned(),
             deployment: self.deployments.get(&sandbox).cloned(),
+            proxy: ObservedProxy {
+                policy: self.policies.get(&proxy).cloned(),
+                allowlist: self.allowlists.get(&proxy).cloned(),
+                service: self.services.get(&proxy).cloned(),
+                deployment: self.deployments.get(&proxy).cloned(),
+                pods: of_proxy,
+            },
             replica_sets: sets,
             pods,
             ..Observed::of(claim)
@@ -214,6 +232,12 @@ impl State {
             ClassKind::ClusterSandboxClass => self.cluster_classes.get(&Key::new("", &class.name)),
         }
     }
+}
+
+/// Whether a pod is an egress proxy's.
+fn is_of_proxy(pod: &ObservedPod) -> bool {
+    let mut labels = pod.labels.iter();
+    labels.any(|(key, value)| key == names::LABEL_COMPONENT && value == names::COMPONENT_EGRESS)
 }
 
 /// What bears the claim's label in the claim's namespace: elsewhere nothing of it is.

@@ -7,22 +7,29 @@ use k8s_openapi::{
     },
     apimachinery::pkg::util::intstr::IntOrString,
 };
-use sandgate_shared::{api::SandboxClassSpec, checks::Placement};
+use sandgate_shared::api::SandboxClassSpec;
 
-use super::{CONTAINER, connections::variables, filled, invalid};
+use super::{CONTAINER, Parts, connections::variables, filled, invalid};
 use crate::claim::plan::Finding;
 
 pub(super) fn container(
     class: &SandboxClassSpec,
-    placement: Option<&Placement>,
+    parts: Parts<'_>,
     mounts: Vec<VolumeMount>,
 ) -> Result<Container, Finding> {
+    let placement = parts.placement;
+    let of_proxy = || parts.proxy.into_iter().flat_map(|told| &told.variables);
+    // Classes may not set these, and one that was made before they were kept from it does not win.
+    let free = |name: &str| of_proxy().all(|ours| ours.name != name);
     let env = class.env.iter().flatten().map(|variable| EnvVar {
         name: variable.name.clone(),
         value: variable.value.clone(),
         value_from: None,
     });
-    let env = env.chain(placement.into_iter().flat_map(variables));
+    let env = env.filter(|variable| free(&variable.name));
+    let env = env
+        .chain(placement.into_iter().flat_map(variables))
+        .chain(of_proxy().cloned());
     let further = placement.into_iter().flat_map(|placement| &placement.args);
     let args = class.args.iter().flatten().chain(further).cloned();
     let ports = class.ports.iter().map(|port| ContainerPort {

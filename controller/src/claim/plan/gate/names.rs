@@ -1,10 +1,10 @@
 //! Whose the objects of the claim's names are (O-001). Pure.
 
-use sandgate_shared::{names, reason};
+use sandgate_shared::reason;
 
 use crate::claim::{
     observed::{ObjectKind, Observed},
-    plan::{Finding, intent::is_ours},
+    plan::{Finding, connections::Standing, intent::is_ours},
 };
 
 /// Whether the live object of a kind is this claim's own.
@@ -16,11 +16,17 @@ pub(in crate::claim::plan) fn owns(observed: &Observed, kind: ObjectKind) -> boo
         .is_some_and(|live| is_ours(live, uid, known.map(|record| record.uid.as_str())))
 }
 
-/// A foreign object of one of our names is never adopted and never touched.
+/// A foreign object of one of our names is never adopted and never touched. The names of an egress proxy
+/// are ours only where the claim is to have one.
 pub(super) fn name_conflict(observed: &Observed) -> Option<Finding> {
-    let mut owned = ObjectKind::OWNED.iter();
+    let of_proxy = ObjectKind::OF_PROXY.iter().filter(|_| has_hosts(observed));
+    let mut owned = ObjectKind::OWNED.iter().chain(of_proxy);
     let foreign = owned.find(|kind| observed.live(**kind).is_some() && !owns(observed, **kind))?;
     Some(conflict(observed, *foreign))
+}
+
+fn has_hosts(observed: &Observed) -> bool {
+    Standing::of(observed).is_some_and(|standing| !standing.hosts().is_empty())
 }
 
 /// What is said of a foreign object.
@@ -31,7 +37,7 @@ pub(in crate::claim::plan) fn conflict(observed: &Observed, kind: ObjectKind) ->
         message: format!(
             "{} {} exists and does not belong to this claim; it was left as it is. Delete or rename it, or make the claim again under another name",
             kind.as_str(),
-            names::sandbox(claim),
+            kind.name(claim),
         ),
     }
 }

@@ -9,7 +9,7 @@ use crate::claim::{
 };
 
 /// What the kubelet says of an image that it cannot use.
-const OF_IMAGES: [&str; 7] = [
+pub(in crate::claim::plan) const OF_IMAGES: [&str; 7] = [
     "ErrImagePull",
     "ImagePullBackOff",
     "InvalidImageName",

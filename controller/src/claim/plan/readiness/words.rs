@@ -5,7 +5,7 @@ const ID_LENGTH: usize = 32;
 
 /// The words without what differs from one try to the next, such as the pod's name and the ids of
 /// containers, and without what no terminal should get.
-pub(super) fn told(words: &str) -> String {
+pub(in crate::claim::plan) fn told(words: &str) -> String {
     let words = match words.strip_prefix("rpc error: code = ") {
         Some(rest) => rest.split_once("desc = ").map_or(rest, |(_, words)| words),
         None => words,

@@ -105,6 +105,42 @@ pub(super) fn note_connections(conditions: &mut Conditions<'_>, build: &Build) {
     }
 }
 
+/// The egress proxy of a claim that bound: `Ready` speaks of the sandbox, which can be dialled without it.
+pub(super) fn note_proxy(conditions: &mut Conditions<'_>, build: &Build) {
+    let name = condition::EGRESS_PROXY_READY;
+    match &build.proxy {
+        Some(proxy) if proxy.down => {
+            let finding = proxy.trouble.clone().unwrap_or_else(|| Finding {
+                reason: reason::EGRESS_PROXY_NOT_READY,
+                message: "the sandbox's egress proxy is not ready, so that the hosts of its Connections cannot be reached"
+                    .to_owned(),
+            });
+            conditions.set(name, false, finding.reason, &finding.message);
+        }
+        Some(_) => {
+            let message = "the sandbox's egress proxy answers";
+            conditions.set_if_present(name, true, reason::EGRESS_PROXY_READY, message);
+        }
+        None => {
+            let message = "no Connection of the claim names a host, so it has no egress proxy";
+            conditions.set_if_present(name, true, reason::EGRESS_PROXY_READY, message);
+        }
+    }
+}
+
+/// Test hosts that the claim's Connections name (E-036).
+pub(super) fn note_test_hosts(conditions: &mut Conditions<'_>, build: &Build) {
+    let name = condition::INSECURE_EGRESS_TEST_HOSTS;
+    let found = build.proxy.as_ref();
+    if let Some(finding) = found.and_then(|proxy| proxy.test_hosts.as_ref()) {
+        conditions.set(name, true, finding.reason, &finding.message);
+    } else {
+        let message = "no Connection of the claim names a test host";
+        let reason = reason::NO_INSECURE_EGRESS_TEST_HOSTS;
+        conditions.set_if_present(name, false, reason, message);
+    }
+}
+
 /// A claim that was bound when the admission policy came. A record, hence never taken back (P-018).
 pub(super) fn note_provenance(conditions: &mut Conditions<'_>, observed: &Observed) {
     if bound_before_policy(observed) {
@@ -140,11 +176,11 @@ pub(super) fn refused_finding(kind: ObjectKind, refusal: &Refusal, class: Refusa
             (reason::WRITE_RETRIED, "it is tried again by itself")
         }
     };
-    let name = kind.as_str();
+    let name = kind.described();
     Finding {
         reason,
         message: format!(
-            "the API server refused the sandbox's {name}: {}; {rest}",
+            "the API server refused the {name}: {}; {rest}",
             refusal.message
         ),
     }

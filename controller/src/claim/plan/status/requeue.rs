@@ -30,9 +30,13 @@ pub(super) fn requeue(
         Some(held.until)
     });
     let due = [retry, build.paused_until, build.held_until];
-    let until = due.into_iter().flatten().chain(held_now).min()?;
-    let seconds = until.as_second().saturating_sub(now.as_second()).max(1);
-    Some(Duration::from_secs(seconds.unsigned_abs()))
+    let until = due.into_iter().flatten().chain(held_now).min();
+    let until = until.map(|until| {
+        let seconds = until.as_second().saturating_sub(now.as_second()).max(1);
+        Duration::from_secs(seconds.unsigned_abs())
+    });
+    let proxy = build.proxy.as_ref().and_then(|proxy| proxy.again);
+    until.into_iter().chain(proxy).min()
 }
 
 /// When the directory of the claim with this UID is looked at again: after `every` at the latest (Q38). Claims

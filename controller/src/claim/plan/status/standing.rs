@@ -90,10 +90,10 @@ impl Report<'_> {
 
     pub(super) fn applied_objects(&self) -> Option<Vec<AppliedObject>> {
         let applied = &self.observed.memory.applied;
-        let records = ObjectKind::OWNED.iter().filter_map(|kind| {
-            let record = applied.get(kind)?;
+        let records = ObjectKind::all_owned().filter_map(|kind| {
+            let record = applied.get(&kind)?;
             Some(AppliedObject {
-                kind: kind.as_str().to_owned(),
+                kind: kind.record().to_owned(),
                 uid: record.uid.clone(),
                 digest: record.digest.clone(),
             })

@@ -262,13 +262,16 @@ impl World {
 
     pub(super) fn apply(&mut self, plan: &Plan) -> Applied {
         let mut applied = Applied::default();
+        let mut stopped: Vec<ObjectKind> = Vec::new();
         for intent in &plan.ensure {
-            let outcome = self.carry_out(intent);
-            let stop = matches!(outcome, Outcome::Refused(_) | Outcome::Conflict);
-            applied.outcomes.push((intent.kind, outcome));
-            if stop {
-                break;
+            if stopped.iter().any(|it| intent.kind.comes_behind(*it)) {
+                continue;
             }
+            let outcome = self.carry_out(intent);
+            if outcome.stops() {
+                stopped.push(intent.kind);
+            }
+            applied.outcomes.push((intent.kind, outcome));
         }
         applied
     }
@@ -343,6 +346,11 @@ impl World {
         self.observed.policy = live(ObjectKind::NetworkPolicy);
         self.observed.service = live(ObjectKind::Service);
         self.observed.deployment = live(ObjectKind::Deployment);
+        let proxy = &mut self.observed.proxy;
+        proxy.policy = live(ObjectKind::EgressNetworkPolicy);
+        proxy.allowlist = live(ObjectKind::EgressAllowlist);
+        proxy.service = live(ObjectKind::EgressService);
+        proxy.deployment = live(ObjectKind::EgressDeployment);
     }
 
     /// The Deployment's one pod, as `shape` makes it.
@@ -397,20 +405,23 @@ impl World {
 
 /// Some of what the real API server fills in, and what it keeps on a PUT.
 fn with_defaults(kind: ObjectKind, mut object: Value, before: Option<&Value>) -> Value {
+    if kind == ObjectKind::EgressAllowlist {
+        return object;
+    }
     let spec = &mut object["spec"];
     match kind {
-        ObjectKind::Service => {
+        ObjectKind::EgressService | ObjectKind::Service => {
             let kept = before.and_then(|before| before["spec"].get("clusterIP").cloned());
             if spec.get("clusterIP").is_none() {
                 spec["clusterIP"] = kept.unwrap_or_else(|| json!("10.96.0.7"));
             }
             spec["sessionAffinity"] = json!("None");
         }
-        ObjectKind::Deployment => {
+        ObjectKind::EgressDeployment | ObjectKind::Deployment => {
             spec["progressDeadlineSeconds"] = json!(600);
             spec["template"]["spec"]["restartPolicy"] = json!("Always");
         }
-        ObjectKind::Baseline | ObjectKind::NetworkPolicy => {}
+        _ => {}
     }
     object
 }

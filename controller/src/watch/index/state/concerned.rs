@@ -42,7 +42,7 @@ impl State {
                 let named = subjects(self.named_by(key)).into_iter();
                 return named.chain(self.opened_by(key)).collect();
             }
-            Source::Deployments => self.named_by(key),
+            Source::Deployments | Source::Allowlists => self.named_by(key),
             Source::Workspaces => self.of_workspace(key),
             Source::ContentClaims => self.that_await_storage(&key.namespace),
             Source::ReplicaSets => {
@@ -156,6 +156,11 @@ pub(super) fn subjects(claims: BTreeSet<Key>) -> BTreeSet<Subject> {
 
 /// The name of the claim that an object of this name would belong to.
 pub(super) fn claim_name(object: &Key) -> Option<&str> {
-    let name = object.name.strip_suffix("-sandbox")?;
-    (names::sandbox(name) == object.name).then_some(name)
+    let of_sandbox = object.name.strip_suffix("-sandbox");
+    let of_sandbox = of_sandbox.filter(|name| names::sandbox(name) == object.name);
+    let of_proxy = || {
+        let name = object.name.strip_suffix("-egress")?;
+        (names::egress(name) == object.name).then_some(name)
+    };
+    of_sandbox.or_else(of_proxy)
 }

@@ -62,6 +62,7 @@ impl State {
             Source::Deployments => {
                 takes_object(&mut self.deployments, key, version, live(&object))?
             }
+            Source::Allowlists => takes_object(&mut self.allowlists, key, version, live(&object))?,
             Source::ReplicaSets => {
                 let claim_uid = claim_uid(&object);
                 let value = ObservedReplicaSet::read(&read::<ReplicaSet>(key, object)?);
@@ -147,6 +148,7 @@ impl State {
             Source::Workspaces => self.workspaces.remove(key, version).is_some(),
             Source::ContentClaims => self.content_claims.remove(key, version).is_some(),
             Source::Deployments => self.deployments.remove(key, version).is_some(),
+            Source::Allowlists => self.allowlists.remove(key, version).is_some(),
             Source::ReplicaSets => self.replica_sets.remove(key, version).is_some(),
             Source::Pods => self.pods.remove(key, version).is_some(),
         };
@@ -175,6 +177,7 @@ impl State {
             Source::Workspaces => self.workspaces.begin_listing(),
             Source::ContentClaims => self.content_claims.begin_listing(),
             Source::Deployments => self.deployments.begin_listing(),
+            Source::Allowlists => self.allowlists.begin_listing(),
             Source::ReplicaSets => self.replica_sets.begin_listing(),
             Source::Pods => self.pods.begin_listing(),
         }
@@ -207,6 +210,7 @@ impl State {
             Source::Workspaces => self.workspaces.end_listing(),
             Source::ContentClaims => self.content_claims.end_listing(),
             Source::Deployments => self.deployments.end_listing(),
+            Source::Allowlists => self.allowlists.end_listing(),
             Source::ReplicaSets => self.replica_sets.end_listing(),
             Source::Pods => self.pods.end_listing(),
         };
