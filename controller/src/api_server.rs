@@ -279,11 +279,7 @@ impl ApiServer {
     }
 
     /// JSON merge patch. A uid in `patch` is a precondition.
-    pub async fn patch(
-        &self,
-        place: Place<'_>,
-        patch: &Value,
-    ) -> Result<DynamicObject, CallError> {
+    pub async fn patch(&self, place: Place<'_>, patch: &Value) -> Result<DynamicObject, CallError> {
         let api = self.objects(place.kind, place.namespace);
         let params = PatchParams {
             field_manager: Some(manager()),

@@ -1,7 +1,7 @@
 //! An API server in memory, for tests: objects by path, resourceVersions, conflicts, preconditions,
 //! dry runs; faults at a chosen request, or at a gate where each request waits; and the history of all
-//! objects, which watches tell. It selects by name alone, defaults nothing and validates nothing: what a real
-//! one does is shown by the end-to-end tests.
+//! objects, which watches tell. It selects by name alone, defaults nothing but the cluster IP of a Service and
+//! validates nothing: what a real one does is shown by the end-to-end tests.
 
 pub(crate) mod gate;
 pub(crate) mod history;

@@ -110,13 +110,23 @@ impl Apply {
     /// proxy lets through, then the files, which the old pod may have mounted as long as it runs.
     async fn revoke(&self, plan: &Plan) -> Applied {
         let mut intents: Vec<_> = plan.ensure.iter().collect();
-        intents.sort_by_key(|intent| match intent.kind {
+        let rank = |kind: ObjectKind| match kind {
             ObjectKind::Baseline => 0,
             ObjectKind::Deployment => 1,
             ObjectKind::EgressAllowlist => 2,
             _ => 3,
-        });
+        };
+        intents.sort_by_key(|intent| rank(intent.kind));
+        let (first, rest): (Vec<_>, Vec<_>) = intents.into_iter().partition(|it| rank(it.kind) < 3);
         let mut applied = Applied::default();
+        self.each(first, &mut applied).await;
+        applied.files = self.files(plan).await;
+        self.each(rest, &mut applied).await;
+        applied
+    }
+
+    /// Writes each, whatever is refused.
+    async fn each(&self, intents: Vec<&Intent>, applied: &mut Applied) {
         for intent in intents {
             let outcome = self.carry_out(intent).await;
             if intent.kind == ObjectKind::Deployment && outcome.is_final_refusal() {
@@ -125,8 +135,6 @@ impl Apply {
             self.note(intent, &outcome);
             applied.outcomes.push((intent.kind, outcome));
         }
-        applied.files = self.files(plan).await;
-        applied
     }
 
     async fn content_claim(&self, plan: &Plan) -> Option<ContentOutcome> {

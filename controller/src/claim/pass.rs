@@ -10,9 +10,7 @@ use sandgate_shared::api::{ClaimPhase, SandboxClaim, SandboxClaimStatus};
 use super::apply::Deleted;
 use super::gather::Haste;
 use super::observed::{Lookup, ObjectKind, Observed, Revocation};
-use super::plan::{
-    self, Applied, FilesOutcome, Outcome, Plan, StatusDecision, Urgent, Verdict,
-};
+use super::plan::{self, Applied, FilesOutcome, Outcome, Plan, StatusDecision, Urgent, Verdict};
 use super::report::{ReportError, Reported};
 use super::{ReconcileError, Reconciler};
 use crate::admission_queue::Admission;
@@ -103,7 +101,11 @@ impl Reconciler {
                     self.places.settle(claim);
                 }
                 let again = self.finish(claim, &plan, &decision, now).await?;
-                let again = if gave_address(&applied) { Pass::Again } else { again };
+                let again = if gave_address(&applied) {
+                    Pass::Again
+                } else {
+                    again
+                };
                 match applied.files {
                     Some(FilesOutcome::Refused(_)) => Err(ReconcileError::Unfinished),
                     Some(FilesOutcome::Done | FilesOutcome::Conflict) | None => Ok(again),

@@ -151,20 +151,30 @@ impl World {
 
     /// What the cluster's own controllers would do: a pod of the Deployment becomes ready.
     fn pod_becomes_ready(&self) {
-        let Some(deployment) = self.sandbox(Kind::Deployment) else {
+        self.becomes_ready("a-sandbox", ("set", "pod"));
+    }
+
+    /// The same of its egress proxy.
+    fn proxy_becomes_ready(&self) {
+        self.becomes_ready("a-egress", ("proxy-set", "proxy-pod"));
+    }
+
+    fn becomes_ready(&self, deployment: &str, (set, pod): (&str, &str)) {
+        let Some(deployment) = self.server.get(Kind::Deployment, "ns", deployment) else {
             return;
         };
-        let labels = deployment["spec"]["template"]["metadata"]["labels"].clone();
+        let template = deployment["spec"]["template"]["metadata"].clone();
         let owned = |name: &str, owner: &Value| {
-            json!({"namespace": "ns", "name": name, "uid": name, "labels": labels,
+            json!({"namespace": "ns", "name": name, "uid": name, "labels": template["labels"],
+                "annotations": template["annotations"],
                 "ownerReferences": [{"apiVersion": "apps/v1", "kind": "K", "name": "o",
                     "uid": owner, "controller": true}]})
         };
-        let set = json!({"metadata": owned("set", &deployment["metadata"]["uid"])});
-        self.server.put(Kind::ReplicaSet, set);
-        let pod = json!({"metadata": owned("pod", &json!("set")),
+        let made = json!({"metadata": owned(set, &deployment["metadata"]["uid"])});
+        self.server.put(Kind::ReplicaSet, made);
+        let made = json!({"metadata": owned(pod, &json!(set)),
             "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
-        self.server.put(Kind::Pod, pod);
+        self.server.put(Kind::Pod, made);
     }
 
     fn sandbox(&self, kind: Kind) -> Option<Value> {
@@ -201,6 +211,9 @@ impl World {
             object["metadata"]["uid"] = json!(null);
             object["metadata"]["resourceVersion"] = json!(null);
             object["metadata"]["creationTimestamp"] = json!(null);
+            if let Some(address) = object.pointer_mut("/spec/clusterIP") {
+                *address = json!(null);
+            }
             if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
                 status.remove("lastUsedAt");
                 // Object UIDs; and what an interrupted process could not note is noted with the

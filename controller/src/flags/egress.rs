@@ -174,15 +174,18 @@ fn denied(text: &str) -> Result<IpNet, String> {
     let network: IpNet = text.parse().map_err(|_| written())?;
     if network.trunc() != network {
         let whole = network.trunc();
-        return Err(format!("has bits set beyond its length; write {whole} for the network"));
+        return Err(format!(
+            "has bits set beyond its length; write {whole} for the network"
+        ));
     }
     Ok(network)
 }
 
 /// Reads `HOST=NAMESPACE/SERVICE`.
 fn test_host(text: &str) -> Result<TestHost, String> {
-    let written =
-        || "must be HOST=NAMESPACE/SERVICE, such as login.fixture.test=e2e/login-fixture".to_owned();
+    let written = || {
+        "must be HOST=NAMESPACE/SERVICE, such as login.fixture.test=e2e/login-fixture".to_owned()
+    };
     let (host, service) = text.split_once('=').ok_or_else(written)?;
     let (namespace, name) = service.split_once('/').ok_or_else(written)?;
     let host: Host = host.parse().map_err(|error| format!("{error}"))?;
@@ -201,10 +204,12 @@ fn test_host(text: &str) -> Result<TestHost, String> {
 fn spki(text: &str) -> Result<String, String> {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
     let sound = text.len() == SPKI_LENGTH
-        && text.strip_suffix('=').is_some_and(|rest| rest.bytes().all(letter));
-    sound
-        .then(|| text.to_owned())
-        .ok_or_else(|| "must be the base64 of a SHA-256: 43 letters, digits, '+' and '/', and '='".to_owned())
+        && text
+            .strip_suffix('=')
+            .is_some_and(|rest| rest.bytes().all(letter));
+    sound.then(|| text.to_owned()).ok_or_else(|| {
+        "must be the base64 of a SHA-256: 43 letters, digits, '+' and '/', and '='".to_owned()
+    })
 }
 
 #[cfg(test)]
@@ -226,7 +231,8 @@ mod tests {
     }
 
     const HOST: &str = "--sandbox-egress-insecure-test-hosts=login.fixture.test=e2e/login-fixture";
-    const SPKI: &str = "--sandbox-egress-insecure-test-spki=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    const SPKI: &str =
+        "--sandbox-egress-insecure-test-spki=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
     const SAYS_SO: &str = "--sandbox-egress-acknowledge-insecure-test-only";
 
     // Proves: E-028
@@ -244,7 +250,10 @@ mod tests {
     fn test_hosts_are_taken_up_with_their_acknowledgement() {
         let flags = parse(&[HOST, SPKI, SAYS_SO]).unwrap();
         flags.check().unwrap();
-        assert_eq!(flags.told().unwrap(), "login.fixture.test=e2e/login-fixture");
+        assert_eq!(
+            flags.told().unwrap(),
+            "login.fixture.test=e2e/login-fixture"
+        );
         let taken = flags.settings().test_hosts.unwrap();
         assert_eq!(taken.hosts[0].service.name, "login-fixture");
         assert!(taken.spki.is_some());
@@ -254,12 +263,30 @@ mod tests {
     }
 
     #[rstest]
-    #[case("--sandbox-egress-insecure-test-hosts=login.fixture.test", "such as login.fixture.test=e2e/login-fixture")]
-    #[case("--sandbox-egress-insecure-test-hosts=fixture=e2e/login", "at least two labels")]
-    #[case("--sandbox-egress-insecure-test-hosts=*.fixture.test=e2e/login", "letters, digits and '-'")]
-    #[case("--sandbox-egress-insecure-test-hosts=a.test=e2e/Login", "must be HOST=NAMESPACE/SERVICE")]
-    #[case("--sandbox-egress-insecure-test-spki=abc", "must be the base64 of a SHA-256")]
-    #[case("--egress-proxy-image-pull-policy=always", "must be Always, IfNotPresent or Never")]
+    #[case(
+        "--sandbox-egress-insecure-test-hosts=login.fixture.test",
+        "such as login.fixture.test=e2e/login-fixture"
+    )]
+    #[case(
+        "--sandbox-egress-insecure-test-hosts=fixture=e2e/login",
+        "at least two labels"
+    )]
+    #[case(
+        "--sandbox-egress-insecure-test-hosts=*.fixture.test=e2e/login",
+        "letters, digits and '-'"
+    )]
+    #[case(
+        "--sandbox-egress-insecure-test-hosts=a.test=e2e/Login",
+        "must be HOST=NAMESPACE/SERVICE"
+    )]
+    #[case(
+        "--sandbox-egress-insecure-test-spki=abc",
+        "must be the base64 of a SHA-256"
+    )]
+    #[case(
+        "--egress-proxy-image-pull-policy=always",
+        "must be Always, IfNotPresent or Never"
+    )]
     #[case("--egress-proxy-metrics-from={}", "must be a JSON list")]
     #[case("--egress-proxy-metrics-from=[{}]", "which no NetworkPolicy takes")]
     #[case("--egress-proxy-deny-cidr=34.118.224.1/20", "write 34.118.224.0/20")]

@@ -94,6 +94,9 @@ impl State {
                     next["status"] = status.clone();
                 }
                 self.number(main, &mut next);
+                if let Some(address) = standing.pointer("/spec/clusterIP") {
+                    next["spec"]["clusterIP"] = address.clone();
+                }
                 if next != standing && !dry_run {
                     self.store(main, &mut next, by);
                 }
@@ -114,6 +117,10 @@ impl State {
         let path = format!("{collection}/{name}");
         if self.objects.contains_key(&path) {
             return status(409, "AlreadyExists", "it exists", &name);
+        }
+        if path.contains("/services/") {
+            let (high, low) = (self.version / 250 % 250, self.version % 250 + 1);
+            body["spec"]["clusterIP"] = json!(format!("10.96.{high}.{low}"));
         }
         if !dry_run {
             self.version += 1;

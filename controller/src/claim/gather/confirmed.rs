@@ -121,7 +121,5 @@ impl Gather {
 /// Whether anything of an egress proxy stands, or stood.
 fn concerns_proxy(observed: &Observed) -> bool {
     let mut kinds = ObjectKind::OF_PROXY.iter();
-    kinds.any(|kind| {
-        observed.live(*kind).is_some() || observed.memory.applied.contains_key(kind)
-    })
+    kinds.any(|kind| observed.live(*kind).is_some() || observed.memory.applied.contains_key(kind))
 }

@@ -82,11 +82,7 @@ impl Opening {
         match selector(selected) {
             Ok(_) if claim.is_some_and(|claim| names::sandbox(claim) == name) => None,
             // That of the claim's egress proxy, whose pods it selects, and none of a sandbox.
-            Ok(_)
-                if of_proxy && claim.is_some_and(|claim| names::egress(claim) == name) =>
-            {
-                None
-            }
+            Ok(_) if of_proxy && claim.is_some_and(|claim| names::egress(claim) == name) => None,
             Ok(selector) => Some(Self {
                 pods: Pods::Selected(selector),
                 ways,

@@ -64,8 +64,12 @@ pub(super) fn deployment(
     settings: &Settings,
 ) -> Result<Deployment, Finding> {
     let mut metadata = owned_metadata(claim);
-    let digest = parts.placement.map(|it| (names::ANNOTATION_BINDINGS, it.digest.as_str()));
-    let proxy = parts.proxy.map(|it| (names::ANNOTATION_PROXY, it.annotation.as_str()));
+    let digest = parts
+        .placement
+        .map(|it| (names::ANNOTATION_BINDINGS, it.digest.as_str()));
+    let proxy = parts
+        .proxy
+        .map(|it| (names::ANNOTATION_PROXY, it.annotation.as_str()));
     let annotations: Vec<_> = digest.into_iter().chain(proxy).collect();
     metadata.annotations = Some(owned(&annotations)).filter(|all| !all.is_empty());
     let pod = PodTemplateSpec {

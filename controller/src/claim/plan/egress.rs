@@ -87,7 +87,10 @@ impl Proxy {
         let content = json!({"hosts": self.hosts}).to_string();
         ConfigMap {
             metadata: proxy_metadata(claim),
-            data: Some(BTreeMap::from([(names::ALLOWLIST_FILE.to_owned(), content)])),
+            data: Some(BTreeMap::from([(
+                names::ALLOWLIST_FILE.to_owned(),
+                content,
+            )])),
             ..ConfigMap::default()
         }
     }

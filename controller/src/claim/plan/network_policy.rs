@@ -55,7 +55,10 @@ impl ToProxy {
         let address = self.address.filter(|_| settings.judges_before_translation);
         let address = address.map(|address| at_address(address.into()));
         let port = policy_port("TCP", IntOrString::Int(names::EGRESS_PORT.into()));
-        rule([pods].into_iter().chain(address).collect(), [port].into_iter())
+        rule(
+            [pods].into_iter().chain(address).collect(),
+            [port].into_iter(),
+        )
     }
 }
 

@@ -160,7 +160,13 @@ fn keep(
             ..Plan::nothing(Verdict::Fail(finding))
         };
     }
-    write(observed, connected, Vec::new(), Build::default(), (settings, now))
+    write(
+        observed,
+        connected,
+        Vec::new(),
+        Build::default(),
+        (settings, now),
+    )
 }
 
 /// Order matters: what shuts the sandbox stands before what runs it (O-037).

@@ -57,7 +57,7 @@ pub struct EgressSettings {
 impl Default for EgressSettings {
     fn default() -> Self {
         Self {
-            image: "sandgate.local/sandgate:dev".to_owned(),
+            image: concat!("sandgate.local/sandgate:", env!("CARGO_PKG_VERSION")).to_owned(),
             image_pull_policy: ImagePullPolicy::IfNotPresent,
             metrics_from: Vec::new(),
             deny: Vec::new(),

@@ -150,7 +150,10 @@ impl Report<'_> {
         });
         let trouble = trouble.or(files);
         let standing = ObjectKind::OWNED.iter().all(|kind| self.stands(*kind));
-        let waits = build.proxy.as_ref().filter(|_| !self.stands(ObjectKind::Deployment));
+        let waits = build
+            .proxy
+            .as_ref()
+            .filter(|_| !self.stands(ObjectKind::Deployment));
         let waits = waits.and_then(|proxy| proxy.trouble.clone());
         let finding = match (health(self.observed, self.deployment()), &trouble) {
             (_, Some(trouble)) if !bound_before || !standing => Some(trouble.clone()),

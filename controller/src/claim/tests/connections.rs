@@ -56,6 +56,9 @@ fn put_secret(world: &World, token: &str) {
 async fn bound() -> World {
     let world = world();
     world.look().await;
+    world.proxy_becomes_ready();
+    world.list();
+    world.look().await;
     world.pod_becomes_ready();
     world.list();
     world.look().await;
@@ -90,8 +93,11 @@ fn writes(world: &World) -> Vec<String> {
 async fn the_files_are_written_before_the_pod_that_mounts_them() {
     let world = world();
     world.look().await;
+    world.proxy_becomes_ready();
+    world.list();
+    world.look().await;
     let writes = writes(&world);
-    let at = |what: &str| writes.iter().position(|write| write == what).unwrap();
+    let at = |what: &str| writes.iter().rposition(|write| write == what).unwrap();
     assert!(at("POST secrets") < at("POST deployments"), "{writes:?}");
     assert_eq!(rendered(&world), Some(json!("Zmlyc3Q=")));
 }

@@ -8,8 +8,8 @@ use sandgate_shared::names;
 
 use crate::admission_queue::Limit;
 use crate::claim::observed::{
-    AllowedTarget, Guarded, LiveObject, ObjectKind, Observed, ObservedPod, ObservedProxy, ObservedReplicaSet,
-    Opening, ServiceKey,
+    AllowedTarget, Guarded, LiveObject, ObjectKind, Observed, ObservedPod, ObservedProxy,
+    ObservedReplicaSet, Opening, ServiceKey,
 };
 use crate::claim::plan;
 use crate::watch::Key;

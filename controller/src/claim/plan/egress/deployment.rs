@@ -124,7 +124,12 @@ fn container(fixtures: &Fixtures, settings: &Settings) -> Container {
         format!("--admin-listen=[::]:{}", names::EGRESS_ADMIN_PORT),
         format!("--allowlist={DIRECTORY}/{}", names::ALLOWLIST_FILE),
     ];
-    args.extend(egress.deny.iter().map(|network| format!("--deny-cidr={network}")));
+    args.extend(
+        egress
+            .deny
+            .iter()
+            .map(|network| format!("--deny-cidr={network}")),
+    );
     args.extend(fixtures.args());
     let port = |name: &str, number: u16| ContainerPort {
         name: Some(name.to_owned()),

@@ -125,7 +125,9 @@ impl Fixtures {
         let finding = |reason: &'static str, message: String| Some(Finding { reason, message });
         if !self.missing.is_empty() {
             let missing = self.missing.iter();
-            let missing: Vec<_> = missing.map(|(host, lacks)| format!("{host}: {lacks}")).collect();
+            let missing: Vec<_> = missing
+                .map(|(host, lacks)| format!("{host}: {lacks}"))
+                .collect();
             return finding(
                 reason::INSECURE_EGRESS_TEST_FIXTURE_UNRESOLVED,
                 format!(
@@ -145,7 +147,9 @@ impl Fixtures {
         }
         finding(
             reason::INSECURE_EGRESS_TEST_HOSTS_ENABLED,
-            format!("the egress proxy dials in-cluster test hosts ({names}); this is for test clusters only"),
+            format!(
+                "the egress proxy dials in-cluster test hosts ({names}); this is for test clusters only"
+            ),
         )
     }
 

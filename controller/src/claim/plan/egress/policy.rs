@@ -92,5 +92,8 @@ fn to_fixture(pinned: &Pinned) -> Option<NetworkPolicyEgressRule> {
         &pinned.service.namespace,
         pinned.selector.iter().cloned().collect(),
     );
-    rule(vec![pods], [policy_target("TCP", &pinned.target)].into_iter())
+    rule(
+        vec![pods],
+        [policy_target("TCP", &pinned.target)].into_iter(),
+    )
 }

@@ -27,7 +27,9 @@ pub(in crate::claim::plan) fn trouble(observed: &Observed) -> Option<Finding> {
     };
     Some(Finding {
         reason: reason::EGRESS_PROXY_NOT_READY,
-        message: format!("the sandbox's egress proxy is not ready: {why}; it is tried again by itself"),
+        message: format!(
+            "the sandbox's egress proxy is not ready: {why}; it is tried again by itself"
+        ),
     })
 }
 
@@ -53,7 +55,10 @@ fn of_pod(pod: &ObservedPod) -> Option<String> {
     }
     let unready = pod.containers.iter().filter(|container| !container.ready);
     let cause = unready.filter_map(of_container).next();
-    cause.or_else(|| pod.unready.map(|_| "it does not answer its readiness probe".to_owned()))
+    cause.or_else(|| {
+        pod.unready
+            .map(|_| "it does not answer its readiness probe".to_owned())
+    })
 }
 
 /// The same words while the cause is the same: a kubelet alternates between a fault and its back-off.
@@ -62,7 +67,9 @@ fn of_container(container: &ObservedContainer) -> Option<String> {
     let waits = waits.filter(|waits| !ON_ITS_WAY.contains(&waits.reason.as_str()));
     if let Some(ended) = &container.terminated {
         let (reason, code) = (&ended.reason, ended.exit_code);
-        return Some(format!("it ends by itself ({reason}, exit code {code}); see its log"));
+        return Some(format!(
+            "it ends by itself ({reason}, exit code {code}); see its log"
+        ));
     }
     let waits = waits?;
     if OF_IMAGES.contains(&waits.reason.as_str()) {

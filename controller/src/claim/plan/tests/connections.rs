@@ -16,7 +16,7 @@ use crate::claim::observed::{Binding, Lookup, ObjectKind};
 const CANARY: &str = "canary-of-a-secret";
 
 /// A claim that the operator wrote and that binds two Connections, which have been looked at.
-fn world() -> World {
+pub(super) fn world() -> World {
     let mut world = World::codegen();
     world.settings.sandbox_fs_group = Some(65_532);
     let mut claim = serde_json::to_value(&world.observed.claim).unwrap();
@@ -61,12 +61,12 @@ fn binding(role: &str, connection: &str, placement: &Value) -> Binding {
 }
 
 /// The binding of role `vcs`.
-fn vcs(world: &mut World) -> &mut Binding {
+pub(super) fn vcs(world: &mut World) -> &mut Binding {
     let bindings = world.observed.bindings.as_mut().unwrap();
     bindings.last_mut().unwrap()
 }
 
-fn bound() -> World {
+pub(super) fn bound() -> World {
     let mut world = world();
     world.settle(at(62));
     world.pod_is(|pod| pod.ready = true);
@@ -137,14 +137,19 @@ fn variables_are_references_and_files_are_mounted_one_by_one_and_read_only_for_t
     let pod = pod(&world);
     let container = &pod["containers"][0];
     let reference = |name: &str, secret: &str| json!({"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": "token", "optional": false}}});
+    let env = container["env"].as_array().unwrap();
+    let (before, of_proxy) = env.split_at(4);
+    assert_eq!(of_proxy.len(), 6);
     assert_eq!(
-        container["env"],
+        before,
         json!([
             {"name": "HOME", "value": "/sandbox-cache"},
             {"name": "GOCACHE", "value": "/sandbox-cache/go-build"},
             reference("GH_TOKEN", "github-secret"),
             reference("JIRA_TOKEN", "jira-secret"),
         ])
+        .as_array()
+        .unwrap()
     );
     let plan = world.plan(at(62));
     let file = &plan.files.as_ref().unwrap().files[0];
@@ -329,7 +334,11 @@ fn a_bound_sandbox_is_made_anew_without_a_credential_that_is_gone_even_of_a_requ
         revoke(&mut world);
         let plan = world.plan(at(70));
         assert_eq!(plan.urgent, Urgent::Revoke);
-        assert_eq!(World::kinds(&plan), [ObjectKind::Deployment]);
+        assert_eq!(
+            World::kinds(&plan),
+            [ObjectKind::Deployment],
+            "the host of the other Connection is the same"
+        );
         assert!(files(&plan).is_empty());
         world.events.clear();
         world.settle(at(70));

@@ -1,14 +1,17 @@
 //! What holds for every claim and class, odd ones too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use proptest::prelude::*;
 use sandgate_shared::api::{SandboxClaim, SandboxClassSpec};
 use serde_json::{Value, json};
 
 use super::super::Verdict;
-use super::world::{World, at, start};
-use crate::claim::observed::{AllowedTarget, Lookup, ObjectKind, ServiceKey, Target, TargetPort};
+use super::world::{World, at, proven, start};
+use crate::claim::observed::{
+    AllowedTarget, Binding, Lookup, ObjectKind, ServiceKey, Target, TargetPort,
+};
 
 /// Names as the API server admits them, and some it never would.
 fn name() -> impl Strategy<Value = String> {
@@ -133,6 +136,37 @@ fn world(claim: SandboxClaim, class: SandboxClassSpec) -> World {
     world
 }
 
+/// The same with Connections that name these hosts, and with a proxy that answers.
+fn connected(claim: SandboxClaim, class: SandboxClassSpec, hosts: &[String]) -> World {
+    let mut world = world(claim, class);
+    let roles: Vec<_> = (0..hosts.len()).map(|at| format!("role-{at}")).collect();
+    let bound = roles
+        .iter()
+        .map(|role| json!({"role": role, "connection": role}));
+    let mut claim = serde_json::to_value(&world.observed.claim).unwrap();
+    claim["spec"]["connections"] = bound.collect();
+    world.observed.claim = serde_json::from_value(claim).unwrap();
+    world.observed.claim.metadata.creation_timestamp = Some(Time(at(61)));
+    world.observed.trust = proven();
+    let offered = roles.iter().map(|role| json!({"role": role}));
+    world.class_mut().connections = serde_json::from_value(offered.collect()).unwrap();
+    let bindings = roles.into_iter().zip(hosts).map(|(role, host)| {
+        let spec = json!({"hosts": [host], "credential": {"kind": "none"}});
+        Binding {
+            connection: role.clone(),
+            role,
+            found: Some(serde_json::from_value(spec).unwrap()),
+            secret: None,
+        }
+    });
+    world.observed.bindings = Some(bindings.collect());
+    world
+}
+
+fn hosts() -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec("(\\*\\.)?[a-z]{1,8}\\.test", 1..5)
+}
+
 fn manifests(world: &World) -> BTreeMap<ObjectKind, Value> {
     let plan = world.planned();
     let objects = plan
@@ -178,6 +212,88 @@ proptest! {
             }
             let baseline = &mine[&ObjectKind::Baseline]["spec"]["podSelector"]["matchLabels"];
             prop_assert!(selects(baseline, &pod(mine)));
+        }
+    }
+
+    // Proves: E-010, O-005, O-028
+    #[test]
+    fn every_selector_of_a_proxy_selects_exactly_the_claims_own_proxy(
+        one in plain_claim(),
+        other in plain_claim(),
+        class in sound_class(),
+        hosts in hosts(),
+    ) {
+        prop_assume!(one.metadata.uid != other.metadata.uid);
+        let built = |claim| {
+            let mut world = connected(claim, class.clone(), &hosts);
+            world.settle(at(62));
+            world.store
+        };
+        let (one, other) = (built(one), built(other));
+        prop_assume!(one.len() == 8 && other.len() == 8);
+        let pod = |objects: &BTreeMap<ObjectKind, Value>, kind| {
+            objects[&kind]["spec"]["template"]["metadata"]["labels"].clone()
+        };
+        for (mine, theirs) in [(&one, &other), (&other, &one)] {
+            let policy = &mine[&ObjectKind::NetworkPolicy]["spec"];
+            let rules = policy["egress"].as_array().unwrap();
+            let way = rules.iter().find(|rule| rule["ports"][0]["port"] == 3128).unwrap();
+            let entrance = &mine[&ObjectKind::EgressNetworkPolicy]["spec"]["ingress"][0];
+            let of_proxy = [
+                &mine[&ObjectKind::EgressDeployment]["spec"]["selector"]["matchLabels"],
+                &mine[&ObjectKind::EgressService]["spec"]["selector"],
+                &mine[&ObjectKind::EgressNetworkPolicy]["spec"]["podSelector"]["matchLabels"],
+                &way["to"][0]["podSelector"]["matchLabels"],
+            ];
+            let of_sandbox = [
+                &mine[&ObjectKind::Deployment]["spec"]["selector"]["matchLabels"],
+                &mine[&ObjectKind::Service]["spec"]["selector"],
+                &policy["podSelector"]["matchLabels"],
+                &entrance["from"][0]["podSelector"]["matchLabels"],
+            ];
+            let (proxy, sandbox) = (ObjectKind::EgressDeployment, ObjectKind::Deployment);
+            for (selectors, own, neighbour) in [(of_proxy, proxy, sandbox), (of_sandbox, sandbox, proxy)] {
+                for selector in selectors {
+                    prop_assert!(selects(selector, &pod(mine, own)), "{selector}");
+                    prop_assert!(!selects(selector, &pod(mine, neighbour)), "{selector}");
+                    prop_assert!(!selects(selector, &pod(theirs, own)), "{selector}");
+                    prop_assert!(!selects(selector, &pod(theirs, neighbour)), "{selector}");
+                }
+            }
+        }
+    }
+
+    // Proves: E-001, E-003, E-011
+    #[test]
+    fn a_proxy_stands_while_a_host_is_named_and_lets_through_what_is_named(
+        claim in plain_claim(),
+        class in sound_class(),
+        steps in prop::collection::vec(prop::collection::vec(prop::option::of("[a-z]{1,8}\\.test"), 3), 1..5),
+    ) {
+        let first = ["a.test", "b.test", "c.test"].map(str::to_owned);
+        let mut world = connected(claim, class, &first);
+        world.settle(at(62));
+        prop_assume!(world.store.contains_key(&ObjectKind::Deployment));
+        world.pod_is(|pod| pod.ready = true);
+        world.settle(at(63));
+        for (step, hosts) in steps.into_iter().enumerate() {
+            let bindings = world.observed.bindings.as_mut().unwrap();
+            for (binding, host) in bindings.iter_mut().zip(&hosts) {
+                let spec = |host| json!({"hosts": [host], "credential": {"kind": "none"}});
+                binding.found = host.as_ref().map(|host| serde_json::from_value(spec(host)).unwrap());
+            }
+            let now = at(70 + 10 * i64::try_from(step).unwrap());
+            world.settle(now);
+            let named: BTreeSet<_> = hosts.into_iter().flatten().collect();
+            let stands = ObjectKind::OF_PROXY.iter().filter(|kind| world.store.contains_key(kind));
+            prop_assert_eq!(stands.count(), if named.is_empty() { 0 } else { 4 });
+            if !named.is_empty() {
+                let file = &world.store[&ObjectKind::EgressAllowlist]["data"]["allowlist.json"];
+                let list: Value = serde_json::from_str(file.as_str().unwrap()).unwrap();
+                prop_assert_eq!(list, json!({"hosts": named}));
+            }
+            let env = world.store[&ObjectKind::Deployment].to_string().contains("HTTPS_PROXY");
+            prop_assert_eq!(env, world.store.contains_key(&ObjectKind::EgressService));
         }
     }
 

@@ -135,6 +135,10 @@ pub(super) struct World {
     pub(super) writes: u64,
     /// Reasons of the Events published.
     pub(super) events: Vec<&'static str>,
+    /// What the pod of the egress proxy is like, while its Deployment stands.
+    pub(super) proxy_pod: ObservedPod,
+    /// The cluster IP that the next Service gets.
+    pub(super) service_address: String,
 }
 
 impl World {
@@ -159,6 +163,11 @@ impl World {
             refuses: None,
             writes: 0,
             events: Vec::new(),
+            proxy_pod: ObservedPod {
+                ready: true,
+                ..ObservedPod::default()
+            },
+            service_address: "10.96.0.7".to_owned(),
         }
     }
 
@@ -230,6 +239,11 @@ impl World {
         }
         let gone = |pod: &ObservedPod| plan.finished.iter().any(|done| done.uid == pod.uid);
         self.observed.pods.retain(|pod| !gone(pod));
+        for poke in &plan.pokes {
+            self.proxy_pod.allowlist = Some(poke.told.clone());
+            self.writes += 1;
+        }
+        self.writes += u64::try_from(plan.cut.len()).unwrap();
         self.writes += u64::try_from(plan.finished.len()).unwrap();
         self.look();
         (plan, decision)
@@ -240,7 +254,8 @@ impl World {
         for pass in 0..10 {
             let (plan, decision) = self.reconcile(now);
             let deletes = !plan.delete.is_empty() || !plan.finished.is_empty();
-            if plan.ensure.is_empty() && !deletes && decision.status.is_none() {
+            let does = !plan.ensure.is_empty() || deletes || !plan.pokes.is_empty();
+            if !does && decision.status.is_none() {
                 return pass;
             }
         }
@@ -288,7 +303,8 @@ impl World {
         if !intent.is_ours(&live) {
             return Outcome::Conflict;
         }
-        let merged = with_defaults(intent.kind, intent.merged(&live), Some(&live));
+        let merged = intent.merged(&live);
+        let merged = with_defaults(intent.kind, merged, Some(&live), &self.service_address);
         if matches!(intent.action, Action::Update(_)) {
             return Outcome::Updated(self.put(intent.kind, merged));
         }
@@ -305,7 +321,7 @@ impl World {
     /// Stores an object as the API server would, or edits one behind the controller's back.
     pub(super) fn put(&mut self, kind: ObjectKind, object: Value) -> Stored {
         let before = self.store.get(&kind).cloned();
-        let mut object = with_defaults(kind, object, before.as_ref());
+        let mut object = with_defaults(kind, object, before.as_ref(), &self.service_address);
         if let Some(before) = &before
             && *before == object
         {
@@ -351,16 +367,41 @@ impl World {
         proxy.allowlist = live(ObjectKind::EgressAllowlist);
         proxy.service = live(ObjectKind::EgressService);
         proxy.deployment = live(ObjectKind::EgressDeployment);
+        proxy.pods.clear();
+        let sets = &mut self.observed.replica_sets;
+        sets.retain(|set| set.uid != "uid-proxy-set");
+        let Some(deployment) = &proxy.deployment else {
+            self.proxy_pod.allowlist = None;
+            return;
+        };
+        sets.push(ObservedReplicaSet {
+            uid: "uid-proxy-set".to_owned(),
+            controller: Some(deployment.uid.clone()),
+            failure: None,
+        });
+        let template = &self.store[&ObjectKind::EgressDeployment]["spec"]["template"]["metadata"];
+        let begun = template["annotations"]["omnia.altairalabs.ai/allowlist"].as_str();
+        self.proxy_pod
+            .allowlist
+            .get_or_insert(begun.unwrap().to_owned());
+        proxy.pods = vec![ObservedPod {
+            name: "my-agent-sbx-7k2qp-egress-5d8f-x".to_owned(),
+            uid: "uid-proxy-pod".to_owned(),
+            controller: Some("uid-proxy-set".to_owned()),
+            ..self.proxy_pod.clone()
+        }];
     }
 
     /// The Deployment's one pod, as `shape` makes it.
     pub(super) fn pod_is(&mut self, shape: impl FnOnce(&mut ObservedPod)) {
         let deployment = self.observed.deployment.as_ref().unwrap();
-        self.observed.replica_sets = vec![ObservedReplicaSet {
+        let sets = &mut self.observed.replica_sets;
+        sets.retain(|set| set.uid != "uid-replica-set");
+        sets.push(ObservedReplicaSet {
             uid: "uid-replica-set".to_owned(),
             controller: Some(deployment.uid.clone()),
             failure: None,
-        }];
+        });
         let mut pod = ObservedPod {
             name: "my-agent-sbx-7k2qp-sandbox-5d8f-x".to_owned(),
             uid: "uid-pod".to_owned(),
@@ -404,7 +445,12 @@ impl World {
 }
 
 /// Some of what the real API server fills in, and what it keeps on a PUT.
-fn with_defaults(kind: ObjectKind, mut object: Value, before: Option<&Value>) -> Value {
+fn with_defaults(
+    kind: ObjectKind,
+    mut object: Value,
+    before: Option<&Value>,
+    address: &str,
+) -> Value {
     if kind == ObjectKind::EgressAllowlist {
         return object;
     }
@@ -413,7 +459,7 @@ fn with_defaults(kind: ObjectKind, mut object: Value, before: Option<&Value>) ->
         ObjectKind::EgressService | ObjectKind::Service => {
             let kept = before.and_then(|before| before["spec"].get("clusterIP").cloned());
             if spec.get("clusterIP").is_none() {
-                spec["clusterIP"] = kept.unwrap_or_else(|| json!("10.96.0.7"));
+                spec["clusterIP"] = kept.unwrap_or_else(|| json!(address));
             }
             spec["sessionAffinity"] = json!("None");
         }

@@ -16,11 +16,12 @@ pub const STUCK: &str = "stuck";
 pub const UNREADY: &str = "unready";
 
 /// Kinds that objects of a claim are of.
-pub const BUILT: [Kind; 6] = [
+pub const BUILT: [Kind; 7] = [
     Kind::Deployment,
     Kind::Service,
     Kind::NetworkPolicy,
     Kind::Secret,
+    Kind::ConfigMap,
     Kind::ReplicaSet,
     Kind::Pod,
 ];

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::claims::{Claim, Standing, held};
 use super::cluster::{STUCK, owner};
+use super::laws::is_of_proxy;
 use super::people::{CLAIMS, Deed};
 use crate::api_server::fake::history::text;
 use crate::api_server::fake::path;
@@ -89,6 +90,7 @@ pub fn unsettled(standing: &Standing, facts: &Facts) -> Vec<String> {
         if claim.class() == "wired" {
             told.extend(wires(standing, claim));
         }
+        told.extend(proxies(standing, claim));
     }
     told.extend(left_over(standing));
     told
@@ -127,6 +129,7 @@ fn has_ready_pod(standing: &Standing, claim: Claim<'_>) -> bool {
         && standing.iter().any(|(path, pod)| {
             path.contains("/pods/")
                 && text(pod, &label) == claim.uid()
+                && !is_of_proxy(pod)
                 && pod.pointer("/status/conditions") == Some(&ready)
         })
 }
@@ -149,6 +152,32 @@ fn wires(standing: &Standing, claim: Claim<'_>) -> Option<String> {
             "in the end {name}'s credential stands: {whole}, placed: {placed}, rendered: {rendered}"
         )
     })
+}
+
+/// An egress proxy stands if and only if a Connection of the claim does, with all that it needs.
+fn proxies(standing: &Standing, claim: Claim<'_>) -> Vec<String> {
+    let there = |kind, name| standing.contains_key(&place(kind, name));
+    let whole = there(Kind::Connection, "github") && there(Kind::Secret, "token");
+    let wanted = claim.class() == "wired" && claim.holds() && whole;
+    let name = names::egress(claim.name());
+    let kinds = [
+        Kind::NetworkPolicy,
+        Kind::ConfigMap,
+        Kind::Service,
+        Kind::Deployment,
+    ];
+    let wrong = kinds
+        .into_iter()
+        .filter(|kind| own(standing, claim, *kind, &name).is_some() != wanted);
+    wrong
+        .map(|kind| {
+            let (phase, kind) = (claim.phase(), kind.as_str());
+            format!(
+                "in the end {name} of a claim that is {phase} has its {kind}: {}",
+                !wanted
+            )
+        })
+        .collect()
 }
 
 /// What belongs to nobody, and what keeps sandboxes shut.

@@ -5,7 +5,7 @@ mod limits;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sandgate_shared::names::{BASELINE_POLICY, LABEL_CLAIM_UID};
+use sandgate_shared::names::{BASELINE_POLICY, COMPONENT_EGRESS, LABEL_CLAIM_UID, LABEL_COMPONENT};
 use serde_json::{Value, json};
 
 use super::claims::{Claim, Standing};
@@ -145,6 +145,8 @@ impl Laws {
                 self.ours.insert(uid);
                 broken.extend(self.made(event, known));
             }
+            // It is told of its allowlist, or cut when no Connection names a host.
+            Some(_) if event.is("pods") && is_of_proxy(&event.object) => {}
             Some(_) if event.is("pods") => {
                 if event.text("/status/phase") != "Failed" {
                     broken.push(format!("{path} had not finished, and was deleted"));
@@ -222,7 +224,10 @@ impl Laws {
     fn was_ready(&self, claim: Claim<'_>, known: &Known) -> bool {
         let label = LABEL_CLAIM_UID.replace('/', "~1");
         let label = format!("/metadata/labels/{label}");
-        let of = |event: &&Happened| event.is("pods") && event.text(&label) == claim.uid();
+        let of = |event: &&Happened| {
+            let its_own = event.is("pods") && event.text(&label) == claim.uid();
+            its_own && !is_of_proxy(&event.object)
+        };
         let ready = |event: &Happened| {
             let conditions = event.object.pointer("/status/conditions");
             let ready = json!([{"type": "Ready", "status": "True"}]);
@@ -236,4 +241,10 @@ impl Laws {
         }
         last.values().any(|ready| *ready) || later.iter().filter(of).any(ready)
     }
+}
+
+/// Whether an object is an egress proxy's.
+pub fn is_of_proxy(object: &Value) -> bool {
+    let labels = object.pointer("/metadata/labels");
+    labels.is_some_and(|labels| labels[LABEL_COMPONENT] == COMPONENT_EGRESS)
 }
