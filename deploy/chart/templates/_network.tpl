@@ -65,3 +65,30 @@ release stands, and its pods crash one after the other.
 {{- end }}
 {{- end }}
 {{- end }}
+
+{{/*
+Refuses test hosts that nobody has said he means, that no Connection could name, or that stand for two
+Services.
+*/}}
+{{- define "sandgate.checkTestHosts" -}}
+{{- with .Values.sandbox.egressProxy }}
+{{- if and (or .insecureTestHosts .insecureTestSPKI) (not .acknowledgeInsecureTestOnly) }}
+{{- fail "sandbox.egressProxy.insecureTestHosts lets sandboxes reach private addresses of the cluster: on a test cluster, set sandbox.egressProxy.acknowledgeInsecureTestOnly, and on any other leave it empty" }}
+{{- end }}
+{{- if and .insecureTestSPKI (not .insecureTestHosts) }}
+{{- fail "sandbox.egressProxy.insecureTestSPKI is the key of test hosts, and insecureTestHosts names none" }}
+{{- end }}
+{{- $hosts := list }}
+{{- range $index, $entry := .insecureTestHosts }}
+{{- $host := $entry.host }}
+{{- $label := "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?" }}
+{{- if or (gt (len $host) 253) (not (regexMatch (printf "^(%s\\.)+[a-z]([-a-z0-9]{0,61}[a-z0-9])?$" $label) $host)) }}
+{{- fail (printf "sandbox.egressProxy.insecureTestHosts[%d]: %q is no DNS name of two labels or more, in lower case, like login.fixture.test" $index $host) }}
+{{- end }}
+{{- if has $host $hosts }}
+{{- fail (printf "sandbox.egressProxy.insecureTestHosts names %s twice; name it once" $host) }}
+{{- end }}
+{{- $hosts = append $hosts $host }}
+{{- end }}
+{{- end }}
+{{- end }}

@@ -10,6 +10,7 @@
     reason = "a failing test stops where it stands"
 )]
 
+mod egress;
 mod generated;
 mod network;
 mod notes;

@@ -68,3 +68,24 @@ async fn the_notes_warn_of_what_is_missing_or_loosened_and_only_of_that() -> Out
     );
     Ok(())
 }
+
+// Proves: E-027
+#[tokio::test]
+async fn the_notes_warn_of_test_hosts() -> Outcome {
+    let values = json!({ "standalone": true, "sandbox": { "egressProxy": {
+        "acknowledgeInsecureTestOnly": true,
+        "insecureTestHosts": [
+            { "host": "login.fixture.test", "namespace": "e2e", "service": "login-fixture" },
+        ],
+    } } });
+    let told = notes(&values).await?;
+    assert!(
+        told.contains("WARNING: sandbox.egressProxy.insecureTestHosts is set"),
+        "{told}"
+    );
+    assert!(
+        told.contains("login.fixture.test is Service e2e/login-fixture"),
+        "{told}"
+    );
+    Ok(())
+}

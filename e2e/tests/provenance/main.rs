@@ -14,6 +14,7 @@ mod foreign_webhook;
 mod own_before_policy;
 mod own_connections;
 mod own_edits;
+mod own_egress;
 mod own_leaders;
 mod own_mounts;
 mod own_parts;

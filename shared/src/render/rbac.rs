@@ -92,7 +92,14 @@ fn cluster_rules(configuration: &str) -> Value {
             &["services"],
             &["get", "list", "watch", "create", "update", "delete"]
         ),
-        rule(&[""], &["pods"], &["list", "watch", "delete"]),
+        // The hosts of claims' egress proxies.
+        rule(
+            &[""],
+            &["configmaps"],
+            &["get", "list", "watch", "create", "update", "delete"]
+        ),
+        // An annotation of a proxy's pod makes its kubelet look at the hosts at once.
+        rule(&[""], &["pods"], &["list", "watch", "patch", "delete"]),
         rule(&[""], &["namespaces"], &["list", "watch"]),
         rule(
             &["networking.k8s.io"],
@@ -157,8 +164,6 @@ fn own_rules(release: &str) -> Value {
             &[&format!("{release}-webhook-certs")],
             &["get", "list", "watch", "update"],
         ),
-        // Records of the policy's first refusal are named after UIDs.
-        rule(&[""], &["configmaps"], &["create", "get"]),
         named(
             &[""],
             &["serviceaccounts/token"],

@@ -28,7 +28,16 @@ const TOLD: &[(&str, &str, &str)] = &[
     (GROUP, "sandboxclaims/status", "what became of it"),
     ("apps", "deployments", "what runs a sandbox"),
     ("", "services", "what a sandbox is dialled by"),
-    ("", "pods", "those of sandboxes that have finished go"),
+    (
+        "",
+        "configmaps",
+        "the hosts that a sandbox's egress proxy lets through",
+    ),
+    (
+        "",
+        "pods",
+        "those of sandboxes that have finished go, and an egress proxy's are told of new hosts",
+    ),
     ("networking.k8s.io", "networkpolicies", "what shuts it in"),
 ];
 
