@@ -1,7 +1,10 @@
 //! Test hosts, which in-cluster Services stand for.
 
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
+use kube::Api;
+use kube::api::PostParams;
 use sandgate_e2e::scene::{Scene, condition};
 use sandgate_e2e::{Cluster, Outcome};
 use sandgate_shared::api::{Connection, SandboxClaim};
@@ -60,22 +63,21 @@ async fn a_test_host_is_waited_for_pinned_and_trusted_only_where_nothing_else_is
     scene
         .accepts(&hosts("site", &["login.fixture.test"]))
         .await?;
-    bind(&scene, "agent", &["site"]).await?;
+    bind(&scene.operator().await?, "agent", &["site"]).await?;
     let message = says(&scene, "InsecureEgressTestFixtureUnresolved").await?;
     assert!(message.contains("login.fixture.test"), "{message}");
     lets_through(&scene, &[]).await?;
 
-    let service = json!({
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": { "name": "login-fixture", "namespace": NAMESPACE },
+    let service = serde_json::from_value(json!({
+        "metadata": { "name": "login-fixture" },
         "spec": {
             "selector": { "app": "login" },
             "ports": [{ "name": "https", "port": 443, "targetPort": 8443 }],
         },
-    });
-    let made = cluster.accepts(&service).await?;
-    let address = made.data["spec"]["clusterIP"].as_str().unwrap().to_owned();
+    }))?;
+    let services: Api<Service> = Api::namespaced(cluster.client(), NAMESPACE);
+    let made = services.create(&PostParams::default(), &service).await?;
+    let address = made.spec.and_then(|spec| spec.cluster_ip).unwrap();
     let pinned = format!("-insecure-test-hosts=login.fixture.test={address}");
     scene
         .becomes("agent-egress", "dials the test host", |it: &Deployment| {
