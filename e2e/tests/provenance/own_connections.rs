@@ -9,12 +9,14 @@ use std::time::Instant;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Pod, Secret};
-use kube::api::DeleteParams;
+use kube::ResourceExt as _;
+use kube::api::{DeleteParams, ListParams};
 use sandgate_e2e::pair::Pair;
 use sandgate_e2e::scene::manifests::{claim_with, class_with, connection};
 use sandgate_e2e::scene::{Scene, condition, phase};
 use sandgate_e2e::{Cluster, Outcome, Stage, Writer};
 use sandgate_shared::api::{ClaimPhase, Connection, SandboxClaim};
+use sandgate_shared::names::{COMPONENT_SANDBOX, LABEL_COMPONENT};
 use serde_json::{Value, json};
 
 use crate::options;
@@ -145,7 +147,9 @@ async fn a_sandbox_gets_what_its_connections_place_and_loses_it_when_they_go() -
     );
 
     // The Secret goes.
-    let before: Vec<String> = scene.names::<Pod>().await?;
+    let of_sandbox = format!("{LABEL_COMPONENT}={COMPONENT_SANDBOX}");
+    let of_sandbox = ListParams::default().labels(&of_sandbox);
+    let before = scene.api::<Pod>().list(&of_sandbox).await?.items;
     let gone = Instant::now();
     let how = DeleteParams::default();
     scene.api::<Secret>().delete("github-secret", &how).await?;
@@ -161,7 +165,7 @@ async fn a_sandbox_gets_what_its_connections_place_and_loses_it_when_they_go() -
         )
         .await?;
     for pod in before {
-        scene.vanishes::<Pod>(&pod).await?;
+        scene.vanishes::<Pod>(&pod.name_any()).await?;
     }
     println!(
         "from the deletion to the last old pod: {:?}",

@@ -12,7 +12,7 @@ use sandgate_e2e::scene::manifests::{claim_with, class_with};
 use sandgate_e2e::scene::{Scene, addresses, condition, ready};
 use sandgate_e2e::{Cluster, Outcome, Stage, Writer, service};
 use sandgate_shared::api::{Connection, SandboxClaim, SandboxClass};
-use sandgate_shared::names::LABEL_CLAIM;
+use sandgate_shared::names::{COMPONENT_SANDBOX, LABEL_CLAIM, LABEL_COMPONENT};
 use sandgate_shared::reason;
 use serde_json::{Value, json};
 
@@ -76,7 +76,8 @@ async fn before(scene: &Scene, claim: &str) -> Outcome<Before> {
     scene.bound(claim).await?;
     let deployment = scene.get::<Deployment>(&format!("{claim}-sandbox")).await?;
     assert_eq!(placed(&deployment), ["GOING", "STAYING"], "{claim}");
-    let of_claim = ListParams::default().labels(&format!("{LABEL_CLAIM}={claim}"));
+    let of_sandbox = format!("{LABEL_CLAIM}={claim},{LABEL_COMPONENT}={COMPONENT_SANDBOX}");
+    let of_claim = ListParams::default().labels(&of_sandbox);
     let pods = scene.api::<Pod>().list(&of_claim).await?;
     let pods: Vec<_> = pods.items.iter().map(ResourceExt::name_any).collect();
     assert_eq!(pods.len(), 1, "{claim} has one pod: {pods:?}");
