@@ -80,7 +80,12 @@ pub fn unsettled(standing: &Standing, facts: &Facts) -> Vec<String> {
         }
         for kind in [Kind::Deployment, Kind::Service, Kind::NetworkPolicy] {
             let stands = own(standing, claim, kind, &names::sandbox(name)).is_some();
-            if stands != claim.holds() {
+            // The sandbox's pod waits for its proxy, which somebody may keep from being ready.
+            let waits = kind == Kind::Deployment
+                && claim.class() == "wired"
+                && !claim.was_bound()
+                && !pod_is_ready(standing, claim, true);
+            if stands != claim.holds() && !(waits && !stands) {
                 let kind = kind.as_str();
                 told.push(format!(
                     "in the end {name} is {phase}, its {kind} stands: {stands}"
@@ -122,16 +127,20 @@ fn waits_rightly(standing: &Standing, claim: Claim<'_>) -> bool {
 }
 
 fn has_ready_pod(standing: &Standing, claim: Claim<'_>) -> bool {
+    claim.class() != STUCK && pod_is_ready(standing, claim, false)
+}
+
+/// Whether a pod of the claim's sandbox is ready, or one of its proxy.
+fn pod_is_ready(standing: &Standing, claim: Claim<'_>, of_proxy: bool) -> bool {
     let label = names::LABEL_CLAIM_UID.replace('/', "~1");
     let label = format!("/metadata/labels/{label}");
     let ready = json!([{"type": "Ready", "status": "True"}]);
-    claim.class() != STUCK
-        && standing.iter().any(|(path, pod)| {
-            path.contains("/pods/")
-                && text(pod, &label) == claim.uid()
-                && !is_of_proxy(pod)
-                && pod.pointer("/status/conditions") == Some(&ready)
-        })
+    standing.iter().any(|(path, pod)| {
+        path.contains("/pods/")
+            && text(pod, &label) == claim.uid()
+            && is_of_proxy(pod) == of_proxy
+            && pod.pointer("/status/conditions") == Some(&ready)
+    })
 }
 
 /// A credential is placed if and only if all that it comes from stands. Where the class is gone, nothing can
