@@ -108,7 +108,8 @@ impl EgressFlags {
     /// Why not.
     pub fn check(&self) -> Result<(), TestHostsError> {
         let hosts = &self.test_hosts;
-        if !self.acknowledged && !(hosts.is_empty() && self.test_spki.is_none()) {
+        let any = !hosts.is_empty() || self.test_spki.is_some();
+        if any && !self.acknowledged {
             return Err(TestHostsError::Unacknowledged);
         }
         if hosts.is_empty() && self.test_spki.is_some() {

@@ -155,23 +155,22 @@ impl<'o> Connected<'o> {
         let left = left.filter(|_| matches!(action, Action::Update(_)));
         proxy.moved = left.map(|left| (left.to_string(), way.address.to_string()));
     }
+}
 
-    /// What makes kubelets look at the allowlist, and when that is due again.
-    pub(super) fn pokes(
-        &self,
-        observed: &Observed,
-        sealed: &[Sealed],
-        build: &mut Build,
-        now: Timestamp,
-    ) -> Vec<Poke> {
-        let mut all = sealed.iter();
-        let allowlist = all.find(|sealed| sealed.kind == ObjectKind::EgressAllowlist);
-        let (Some(allowlist), Some(proxy)) = (allowlist, build.proxy.as_mut()) else {
-            return Vec::new();
-        };
-        let pokes = pokes(observed, &allowlist.hash, now);
-        let again = due(observed, &allowlist.hash, &pokes, now);
-        proxy.again = proxy.again.into_iter().chain(again).min();
-        pokes
-    }
+/// What makes kubelets look at the allowlist, and when that is due again.
+pub(super) fn told_of_hosts(
+    observed: &Observed,
+    sealed: &[Sealed],
+    build: &mut Build,
+    now: Timestamp,
+) -> Vec<Poke> {
+    let mut all = sealed.iter();
+    let allowlist = all.find(|sealed| sealed.kind == ObjectKind::EgressAllowlist);
+    let (Some(allowlist), Some(proxy)) = (allowlist, build.proxy.as_mut()) else {
+        return Vec::new();
+    };
+    let pokes = pokes(observed, &allowlist.hash, now);
+    let again = due(observed, &allowlist.hash, &pokes, now);
+    proxy.again = proxy.again.into_iter().chain(again).min();
+    pokes
 }

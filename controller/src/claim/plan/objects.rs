@@ -9,7 +9,7 @@ use super::{
     Action, Build, Finding, Intent, LiveRef, Plan, Settings, Urgent, Verdict,
     baseline::baseline,
     cleaning::without_proxy,
-    connected::Connected,
+    connected::{Connected, told_of_hosts},
     content_claim::content_claim,
     deployment::{Parts, deployment},
     digest::hash,
@@ -198,7 +198,7 @@ fn write(
     let urgent = connected.urgent(observed);
     let of_proxy = connected.sealed(observed, settings);
     build.proxy = connected.build(observed);
-    let pokes = connected.pokes(observed, &of_proxy, &mut build, now);
+    let pokes = told_of_hosts(observed, &of_proxy, &mut build, now);
     let mut intents: Vec<_> = baseline(observed.baseline.as_ref(), &namespace)
         .into_iter()
         .collect();

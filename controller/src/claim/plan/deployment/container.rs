@@ -14,11 +14,11 @@ use crate::claim::plan::Finding;
 
 pub(super) fn container(
     class: &SandboxClassSpec,
-    parts: Parts<'_>,
+    given: Parts<'_>,
     mounts: Vec<VolumeMount>,
 ) -> Result<Container, Finding> {
-    let placement = parts.placement;
-    let of_proxy = || parts.proxy.into_iter().flat_map(|told| &told.variables);
+    let placement = given.placement;
+    let of_proxy = || given.proxy.into_iter().flat_map(|told| &told.variables);
     // Classes may not set these, and one that was made before they were kept from it does not win.
     let free = |name: &str| of_proxy().all(|ours| ours.name != name);
     let env = class.env.iter().flatten().map(|variable| EnvVar {

@@ -53,8 +53,8 @@ fn of_pod(pod: &ObservedPod) -> Option<String> {
     if pod.unready == Some(Unready::Node) {
         return Some("its node does not answer".to_owned());
     }
-    let unready = pod.containers.iter().filter(|container| !container.ready);
-    let cause = unready.filter_map(of_container).next();
+    let mut unready = pod.containers.iter().filter(|container| !container.ready);
+    let cause = unready.find_map(of_container);
     cause.or_else(|| {
         pod.unready
             .map(|_| "it does not answer its readiness probe".to_owned())
