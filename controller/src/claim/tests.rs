@@ -146,7 +146,7 @@ impl World {
 
     async fn look(&self) -> Next {
         let claim = Subject::Claim(Key::new("ns", "a"));
-        self.reconciler.look_after(&claim).await
+        Box::pin(self.reconciler.look_after(&claim)).await
     }
 
     /// What the cluster's own controllers would do: a pod of the Deployment becomes ready.

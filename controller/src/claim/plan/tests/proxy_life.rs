@@ -377,7 +377,7 @@ fn a_refused_write_of_it_keeps_nobody_from_putting_the_sandbox_s_policy_right() 
     world.reconcile(at(70));
     let before = world.store[&ObjectKind::NetworkPolicy]["spec"].clone();
     world.stranger(ObjectKind::NetworkPolicy, |policy| {
-        policy["spec"]["egress"] = json!([{}])
+        policy["spec"]["egress"] = json!([{}]);
     });
     world.reconcile(at(70));
     assert_eq!(world.store[&ObjectKind::NetworkPolicy]["spec"], before);

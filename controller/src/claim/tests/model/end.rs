@@ -85,7 +85,7 @@ pub fn unsettled(standing: &Standing, facts: &Facts) -> Vec<String> {
                 && claim.class() == "wired"
                 && !claim.was_bound()
                 && !pod_is_ready(standing, claim, true);
-            if stands != claim.holds() && !(waits && !stands) {
+            if stands != claim.holds() && (stands || !waits) {
                 let kind = kind.as_str();
                 told.push(format!(
                     "in the end {name} is {phase}, its {kind} stands: {stands}"
