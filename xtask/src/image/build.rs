@@ -9,10 +9,11 @@ use tokio::process::Command;
 use crate::tools;
 
 /// Our programs: the crate, and what it builds.
-const PROGRAMS: [(&str, &str); 4] = [
+const PROGRAMS: [(&str, &str); 5] = [
     ("sandgate-webhook", "sandgate-webhook"),
     ("sandgate-controller", "sandgate-controller"),
     ("sandgate-probe", "sandgate-probe"),
+    ("sandgate-egress", "sandgate-egress"),
     ("sandgate-cli", "sandgate"),
 ];
 /// Between flags, where one may hold spaces.
