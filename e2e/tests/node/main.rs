@@ -16,6 +16,7 @@ mod life_ends;
 mod own_admission_load;
 mod own_crash;
 mod own_disturbed;
+mod own_egress;
 mod own_life;
 mod own_network_values;
 mod own_two_nodes;
