@@ -28,6 +28,12 @@ pub async fn end_state(scene: &Scene, content: &Content) -> Outcome<Value> {
     let statuses = claims
         .iter()
         .map(|it| json!([it.name_any(), it.metadata.generation, it.status]));
+    let addresses = services.iter().filter_map(|service| {
+        let address = service.spec.as_ref()?.cluster_ip.as_ref()?;
+        // With what follows it in a URL: one address may be the beginning of another.
+        Some((format!("{address}:"), format!("{}:", service.name_any())))
+    });
+    let addresses: Vec<_> = addresses.collect();
     let deployments = deployments.iter().map(|it| json!([it.metadata, it.spec]));
     let volumes = volumes
         .iter()
@@ -47,6 +53,9 @@ pub async fn end_state(scene: &Scene, content: &Content) -> Outcome<Value> {
     let mut text = state.to_string();
     for claim in &claims {
         text = text.replace(&uid(claim), &format!("UID of {}", claim.name_any()));
+    }
+    for (address, service) in addresses {
+        text = text.replace(&address, &service);
     }
     Ok(serde_json::from_str(
         &text.replace(scene.name(), "NAMESPACE"),
@@ -69,6 +78,9 @@ fn forget(value: &mut Value) {
                 "templateHash",
                 "pod-template-hash",
                 "omnia.altairalabs.ai/intent-hash",
+                "omnia.altairalabs.ai/allowlist",
+                // What it names stands in the variables, too.
+                "omnia.altairalabs.ai/egress-proxy",
                 // Its controller's.
                 "deployment.kubernetes.io/revision",
             ] {

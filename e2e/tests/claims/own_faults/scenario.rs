@@ -82,23 +82,31 @@ impl Scenario {
                 "PATCH sandboxclaims/status",
                 "POST events",
             ],
+            // The egress proxy first, which the sandbox is told of.
             Self::Connected => &[
                 "PATCH sandboxclaims/status",
                 "POST events",
                 "POST secrets",
                 "POST networkpolicies",
                 "POST networkpolicies",
+                "POST configmaps",
+                "POST services",
+                "POST deployments",
+                "POST networkpolicies",
                 "POST services",
                 "POST deployments",
                 "PATCH sandboxclaims/status",
                 "POST events",
             ],
-            // And then what becomes of its pods, whose number is nobody's to know.
+            // And then the rest of its egress proxy, and what becomes of pods, whose number is nobody's to
+            // know.
             Self::Revoked(_) => &[
                 "PUT deployments",
                 "DELETE secrets",
+                "PUT networkpolicies",
                 "PATCH sandboxclaims/status",
                 "POST events",
+                "DELETE deployments",
             ],
             Self::Failed => &[
                 "PATCH sandboxclaims/status",
