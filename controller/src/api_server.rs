@@ -10,7 +10,7 @@ use kube::api::{
     Api, ApiResource, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions,
 };
 use kube::client::ClientBuilder;
-use kube::core::{DynamicObject, ObjectList, PartialObjectMeta};
+use kube::core::{DynamicObject, PartialObjectMeta};
 use kube::{Client, Config};
 use sandgate_shared::names;
 use serde_json::Value;
@@ -23,9 +23,11 @@ mod call;
 mod clock;
 #[cfg(test)]
 pub(crate) mod fake;
+mod stamps;
 
 pub use call::{CallError, Place};
 pub use clock::Clock;
+pub use stamps::Stamp;
 
 /// Longest wait for an answer. Writes of ours pass no webhook of ours, so this is generous.
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(10);
@@ -131,23 +133,6 @@ impl ApiServer {
         let limited = tokio::time::timeout(self.limit, api.list(&params)).await;
         self.judge(Verb::List, kind, limited, |_| Outcome::Done)
             .map(|list| list.items)
-    }
-
-    /// Some objects of a kind, everywhere, as they stand now and not as a cache of the API server has
-    /// them; with where to go on if there are more.
-    pub async fn list_page(
-        &self,
-        kind: Kind,
-        from: Option<String>,
-    ) -> Result<ObjectList<DynamicObject>, CallError> {
-        let api = self.objects(kind, None);
-        let params = ListParams {
-            limit: Some(PAGE),
-            continue_token: from,
-            ..ListParams::default()
-        };
-        let limited = tokio::time::timeout(self.limit, api.list(&params)).await;
-        self.judge(Verb::List, kind, limited, |_| Outcome::Done)
     }
 
     /// Whether the API server serves a kind, as `resource` has it.

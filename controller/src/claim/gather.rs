@@ -1,11 +1,11 @@
 //! Reads what the decision about a claim needs. The only reader of `claim`; does I/O.
 
+mod all_claims;
 mod bindings;
 mod confirmed;
 mod directory;
 mod storage;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::jiff::Timestamp;
@@ -18,7 +18,6 @@ pub use storage::Volumes;
 
 use super::observed::{AllowedTarget, Guarded, Lookup, Observed, ServiceKey};
 use crate::api_server::{ApiServer, CallError, Place};
-use crate::cause::Chain;
 use crate::kind::Kind;
 use crate::provenance::Provenance;
 use crate::watch::{Key, Watches};
@@ -127,29 +126,6 @@ impl Gather {
     /// What is known of the admission policy.
     pub fn trust(&self) -> Trust {
         self.provenance.trust()
-    }
-
-    /// Reads all claims into the watches' index as they stand now.
-    pub async fn all_claims(&self) -> Result<(), GatherError> {
-        let kind = Kind::SandboxClaim;
-        let mut all = BTreeSet::new();
-        let mut from = None;
-        loop {
-            let page = self.api.list_page(kind, from).await;
-            let page = page.map_err(|source| GatherError::List { kind, source })?;
-            for object in page.items {
-                all.insert(Key::of(&object.metadata));
-                if let Err(error) = self.watches.index.read_claim(object) {
-                    tracing::debug!(error = %Chain(&error), "unreadable claim");
-                }
-            }
-            from = page.metadata.continue_.filter(|token| !token.is_empty());
-            if from.is_none() {
-                let at = page.metadata.resource_version.unwrap_or_default();
-                self.watches.index.only_claims(&all, &at);
-                return Ok(());
-            }
-        }
     }
 
     /// Reads the claim anew into the watches' index; whether it still exists.

@@ -110,6 +110,11 @@ impl Index {
         Ok(())
     }
 
+    /// Whether a claim that stood at resourceVersion `at` is not known as it was then, or became since.
+    pub fn lacks_claim(&self, claim: &Key, at: &str) -> bool {
+        self.lock().lacks_claim(claim, number(at))
+    }
+
     /// Takes out the claims that did not stand any more at resourceVersion `at`, when `all` stood.
     pub fn only_claims(&self, all: &BTreeSet<Key>, at: &str) {
         self.lock().only_claims(all, number(at));

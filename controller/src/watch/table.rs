@@ -153,13 +153,19 @@ impl<V, G: Hash + Eq> Table<V, G> {
     /// Takes in what was read beside the watch, which may be ahead of it or behind. A listing under way
     /// learns nothing from it. Returns whether it was news, and what stood before.
     pub fn read(&mut self, key: Key, version: u64, value: V) -> (bool, Option<V>) {
-        let known = self.entries.get(&key);
+        if self.lacks(&key, version) {
+            (true, self.put(key, version, value))
+        } else {
+            (false, None)
+        }
+    }
+
+    /// Whether an object that was seen in this version beside the watch is news.
+    pub fn lacks(&self, key: &Key, version: u64) -> bool {
+        let known = self.entries.get(key);
         // While a listing is under way the watch has not told everything up to what it told last.
         let overtaken = self.listed.is_none() && version <= self.delivered;
-        if overtaken || known.is_some_and(|entry| entry.version >= version) {
-            return (false, None);
-        }
-        (true, self.put(key, version, value))
+        !overtaken && known.is_none_or(|entry| entry.version < version)
     }
 
     /// What stood at `version`, or before it, and is none of `all`, which is everything that stood then.

@@ -60,11 +60,15 @@ impl State {
             let all = self.objects.iter();
             let found = all.filter(|(object, _)| asked.wants(object, path));
             let items: Vec<&Value> = found.map(|(_, object)| object).collect();
+            let told = items.get(asked.from..).unwrap_or_default();
+            let page = told
+                .get(..asked.limit.unwrap_or(told.len()))
+                .unwrap_or(told);
+            let next = asked.from + page.len();
+            let next = (next < items.len()).then(|| next.to_string());
             let version = self.version.to_string();
-            return (
-                200,
-                json!({"metadata": {"resourceVersion": version}, "items": items}),
-            );
+            let metadata = json!({"resourceVersion": version, "continue": next});
+            return (200, json!({"metadata": metadata, "items": page}));
         }
         let Some(standing) = self.objects.get(main).cloned() else {
             return status(404, "NotFound", "no such object", &name);

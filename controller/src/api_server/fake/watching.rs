@@ -19,6 +19,10 @@ pub(super) struct Asked {
     pub(super) name: Option<String>,
     /// The version after which a watch begins; `None` if it is a list.
     pub(super) watch_after: Option<u64>,
+    /// How many of a list at most.
+    pub(super) limit: Option<usize>,
+    /// How many of it were told before.
+    pub(super) from: usize,
 }
 
 impl Asked {
@@ -29,6 +33,8 @@ impl Asked {
         Self {
             name: field("fieldSelector=metadata.name%3D").map(str::to_owned),
             watch_after: version.map(|version| version.parse().unwrap()),
+            limit: field("limit=").map(|limit| limit.parse().unwrap()),
+            from: field("continue=").map_or(0, |from| from.parse().unwrap()),
         }
     }
 

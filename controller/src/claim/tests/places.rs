@@ -1,12 +1,15 @@
 //! Places under a runtime's limits, against an API server in memory.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
+use std::task::Poll;
 
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::{LEASE, UNTIL_THE_TIME_IS_KNOWN, World, claim};
 use crate::api_server::fake::Fault;
+use crate::api_server::fake::gate::Gate;
 use crate::kind::Kind;
 use crate::queue::Next;
 use crate::watch::{Key, Source, Subject};
@@ -283,6 +286,69 @@ async fn a_new_leader_knows_whom_the_one_before_admitted_though_its_watch_does_n
     assert_eq!(after.watches.index.claim_count(), 2, "b is gone");
     after.look_at("a").await;
     assert!(after.sandbox(Kind::Deployment).is_some());
+}
+
+const CLAIMS: &str = "GET /apis/omnia.altairalabs.ai/v1alpha1/sandboxclaims";
+
+fn one(claim: &str) -> String {
+    format!("GET /apis/omnia.altairalabs.ai/v1alpha1/namespaces/ns/sandboxclaims/{claim}")
+}
+
+// Proves: C-001
+#[tokio::test]
+async fn a_new_leader_reads_no_claim_whole_that_its_watch_has_shown_it() {
+    let before = World::limited(&json!(1));
+    for number in 0..1200 {
+        let name = format!("claim-{number:04}");
+        before.server.put(Kind::SandboxClaim, claim(&name, &name));
+    }
+    let after = World::started_on(before.server.clone());
+    before.look_at("a").await;
+    before.server.take(Kind::SandboxClaim, "ns", "b");
+    before.server.put(Kind::SandboxClaim, claim("new", "new"));
+    after.server.log();
+    after.reconciler.catch_up().await.unwrap();
+    let read: BTreeSet<String> = after.server.log().into_iter().collect();
+    assert_eq!(read, [CLAIMS.to_owned(), one("a"), one("new")].into());
+    assert_eq!(after.watches.index.claim_count(), 1202);
+    after.reconciler.catch_up().await.unwrap();
+    assert_eq!(after.server.log(), vec![CLAIMS; 3]);
+}
+
+// Proves: C-001, C-008
+#[tokio::test]
+async fn a_claim_that_goes_while_a_new_leader_reads_takes_nobodys_place() {
+    let before = World::limited(&json!(1));
+    before.look_at("a").await;
+    let gate = Gate::of(0);
+    let after = World::connected(before.server.clone(), before.server.connect_through(&gate));
+    let mut touched = before.server.get(Kind::SandboxClaim, "ns", "a").unwrap();
+    touched["metadata"]["labels"] = json!({"touched": "yes"});
+    before.server.put(Kind::SandboxClaim, touched);
+    let mut reads = pin!(after.reconciler.catch_up());
+    let read = loop {
+        if let Poll::Ready(read) = futures::poll!(&mut reads) {
+            break read;
+        }
+        if gate.oldest() == Some(one("a")) {
+            before.server.take(Kind::SandboxClaim, "ns", "a");
+        }
+        gate.let_through(0, |_| None);
+        tokio::task::yield_now().await;
+    };
+    read.unwrap();
+    assert_eq!(after.watches.index.claim_count(), 1, "b alone is left");
+}
+
+// Proves: C-001
+#[tokio::test]
+async fn a_new_leader_that_cannot_read_one_claim_says_so() {
+    let world = World::limited(&json!(1));
+    world.server.put(Kind::SandboxClaim, claim("new", "new"));
+    world.server.fail(2, Fault::Before);
+    assert!(world.reconciler.catch_up().await.is_err());
+    world.reconciler.catch_up().await.unwrap();
+    assert_eq!(world.watches.index.claim_count(), 3);
 }
 
 // Proves: C-001

@@ -80,6 +80,10 @@ impl State {
         self.took_in(key, news, false, before.as_ref(), after.as_ref());
     }
 
+    pub(in crate::watch::index) fn lacks_claim(&self, key: &Key, version: u64) -> bool {
+        self.claims.lacks(key, version)
+    }
+
     /// Takes out the claims that did not stand any more at `version`, when `all` stood.
     pub(in crate::watch::index) fn only_claims(&mut self, all: &BTreeSet<Key>, version: u64) {
         for (key, version) in self.claims.missing_from(all, version) {
