@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use crate::audit::{self, Request};
 use crate::scene::{Scene, addresses, phase, ready};
 
-/// How soon a finished pod is gone.
-const AT_ONCE: Duration = Duration::from_secs(1);
+/// How soon a finished pod is gone: long before the grace that it would have if it still ran.
+const AT_ONCE: Duration = Duration::from_secs(5);
 
 fn has_finished(pod: &Pod) -> bool {
     let phase = pod

@@ -94,6 +94,9 @@ impl Intent {
         } else {
             &["labels", "annotations"]
         };
+        if !kept && let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
+            annotations.retain(|name, _| !WRITTEN_FROM.contains(&name.as_str()));
+        }
         for key in keys {
             let ours = intended.and_then(|intended| intended.get(*key));
             for (name, value) in ours.and_then(Value::as_object).into_iter().flatten() {
@@ -118,6 +121,9 @@ impl Intent {
         merged
     }
 }
+
+/// Annotations that only we write, and not on every object: what of it does not hold any more goes.
+const WRITTEN_FROM: [&str; 2] = [names::ANNOTATION_BINDINGS, names::ANNOTATION_PROXY];
 
 /// Whether a Deployment's spec is still the one it was made with: the API server counts each change of it
 /// in `metadata.generation`, which nobody else can write.

@@ -253,6 +253,10 @@ fn it_goes_with_the_last_host_and_with_it_every_tunnel() {
         !sandbox.contains("HTTPS_PROXY"),
         "it was made anew for the credential"
     );
+    let metadata = &world.store[&ObjectKind::Deployment]["metadata"];
+    let told = metadata["annotations"].as_object().unwrap().keys();
+    let told: Vec<_> = told.filter(|key| key.contains("egress")).collect();
+    assert!(told.is_empty(), "{told:?}");
     let policy = world.store[&ObjectKind::NetworkPolicy].to_string();
     assert!(!policy.contains("\"port\":3128"), "{policy}");
     assert_eq!(
