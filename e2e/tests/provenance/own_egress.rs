@@ -8,9 +8,10 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::api::{DeleteParams, ListParams};
 use sandgate_e2e::audit::{self, CONTROLLER};
+use sandgate_e2e::fake_node::STAGE_LABEL;
 use sandgate_e2e::pair::Pair;
 use sandgate_e2e::scene::manifests::{claim_with, class_with};
-use sandgate_e2e::scene::{Scene, condition, phase};
+use sandgate_e2e::scene::{Scene, condition, phase, ready};
 use sandgate_e2e::{Cluster, Outcome, Stage, Writer};
 use sandgate_shared::api::{ClaimPhase, Connection, SandboxClaim};
 use serde_json::{Value, json};
@@ -201,6 +202,34 @@ async fn a_claim_comes_to_bound_through_its_proxy_which_follows_its_connections(
             variable(&serde_json::to_value(it).unwrap(), "HTTPS_PROXY").is_none()
         })
         .await?;
+    Ok(())
+}
+
+// Proves: C-029
+#[tokio::test]
+async fn a_proxy_that_fails_later_is_told_beside_a_sandbox_that_stays_ready() -> Outcome {
+    let cluster = Cluster::own(options()).await?;
+    let scene = scene(&cluster, "failing").await?;
+    scene.accepts(&hosts("api", &["api.github.com"])).await?;
+    bind(&scene.operator().await?, "agent", &["api"]).await?;
+    scene.bound("agent").await?;
+    let pod = proxy_pod(&scene).await?;
+    for (stage, holds, reason) in [
+        (Stage::LostReadiness, "False", "EgressProxyNotReady"),
+        (Stage::Ready, "True", "EgressProxyReady"),
+    ] {
+        let label = json!({ "metadata": { "labels": { STAGE_LABEL: stage.label() } } });
+        scene.merge::<Pod>(&pod, label).await?;
+        let sentence = format!("says that its proxy is {reason}");
+        let claim = scene
+            .becomes("agent", &sentence, |claim: &SandboxClaim| {
+                let told = condition(claim, "EgressProxyReady");
+                told.is_some_and(|it| (it.0, it.1) == (holds, reason))
+            })
+            .await?;
+        assert_eq!(phase(&claim), Some(ClaimPhase::Bound), "{reason}");
+        assert_eq!(ready(&claim).0, "SandboxReady", "{reason}");
+    }
     Ok(())
 }
 

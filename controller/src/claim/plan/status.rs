@@ -163,6 +163,8 @@ impl Report<'_> {
             (Health::NotReady(finding), _) => Some(finding),
         };
         let mut next = self.built(build, finding);
+        // Also of one that binds by this: nothing else may happen that would have it looked at again.
+        let bound = bound_before || next.phase == Some(ClaimPhase::Bound);
         let mut conditions = Conditions::of(&mut next, self.generation(), self.now);
         if !bound_before {
             note_admission(&mut conditions);
@@ -172,9 +174,11 @@ impl Report<'_> {
         self.note_strangers(&mut conditions);
         self.note_widening(&mut conditions);
         notes::note_test_hosts(&mut conditions, build);
-        if bound_before {
+        if bound {
             notes::note_connections(&mut conditions, build);
             notes::note_proxy(&mut conditions, build);
+        }
+        if bound_before {
             notes::note_provenance(&mut conditions, self.observed);
         }
         Some(next)

@@ -118,5 +118,15 @@ async fn a_test_host_is_waited_for_pinned_and_trusted_only_where_nothing_else_is
         })
         .await?;
     lets_through(&scene, &["api.github.com", "login.fixture.test"]).await?;
+
+    // The test host goes, and with it what is said of it.
+    let edit = json!({ "spec": { "hosts": ["api.github.com"] } });
+    scene.merge::<Connection>("site", edit).await?;
+    scene
+        .becomes("agent", "says that it has none", |claim: &SandboxClaim| {
+            let told = condition(claim, "InsecureEgressTestHosts");
+            told.is_some_and(|it| (it.0, it.1) == ("False", "NoInsecureEgressTestHosts"))
+        })
+        .await?;
     Ok(())
 }

@@ -141,6 +141,22 @@ fn one_that_fails_later_takes_no_address_away_and_is_said_beside_it() {
     assert_eq!(world.condition("EgressProxyReady").unwrap().0, "True");
 }
 
+#[test]
+fn one_that_fails_before_the_claim_binds_is_said_as_it_binds() {
+    let mut world = world();
+    world.settle(at(62));
+    world.proxy_pod.ready = false;
+    world.pod_is(|pod| pod.ready = true);
+    world.look();
+    world.reconcile(at(63));
+    assert_eq!(world.phase(), Some(ClaimPhase::Bound));
+    let (holds, reason, _) = world.condition("EgressProxyReady").unwrap();
+    assert_eq!(
+        (holds.as_str(), reason.as_str()),
+        ("False", "EgressProxyNotReady")
+    );
+}
+
 // Proves: E-011
 #[test]
 fn an_edit_of_a_connection_changes_its_allowlist_and_starts_nothing_anew() {
