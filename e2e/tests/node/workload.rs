@@ -12,7 +12,7 @@ use sandgate_e2e::scene::manifests::{RUNTIME, class_of};
 use sandgate_e2e::scene::{Scene, addresses};
 use sandgate_e2e::{Failure, Outcome};
 use sandgate_shared::api::SandboxClaim;
-use sandgate_shared::names::LABEL_CLAIM;
+use sandgate_shared::names::{COMPONENT_SANDBOX, LABEL_CLAIM, LABEL_COMPONENT};
 use serde_json::{Value, json};
 
 /// The pod that calls.
@@ -128,9 +128,10 @@ pub async fn inside(scene: &Scene, claim: &str, program: &[&str]) -> Outcome {
     Err(Failure::saying(format!("{program:?} failed: {said:?}")))
 }
 
-/// The claim's pods, of which one that is going still counts.
+/// The claim's sandbox pods, of which one that is going still counts; an egress proxy's are none.
 pub async fn pods_of(scene: &Scene, claim: &str) -> Outcome<Vec<Pod>> {
-    let ours = ListParams::default().labels(&format!("{LABEL_CLAIM}={claim}"));
+    let ours = format!("{LABEL_CLAIM}={claim},{LABEL_COMPONENT}={COMPONENT_SANDBOX}");
+    let ours = ListParams::default().labels(&ours);
     Ok(scene.api().list(&ours).await?.items)
 }
 
