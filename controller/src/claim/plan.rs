@@ -51,6 +51,7 @@ mod settings;
 mod status;
 mod status_patch;
 mod strangers;
+mod workload;
 mod workspace_volume;
 
 use std::time::Duration;

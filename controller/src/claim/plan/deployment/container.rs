@@ -2,15 +2,15 @@
 
 use k8s_openapi::{
     api::core::v1::{
-        Capabilities, Container, ContainerPort, EnvVar, HTTPGetAction, Probe, ResourceRequirements,
-        SecurityContext, TCPSocketAction, VolumeMount,
+        Container, ContainerPort, EnvVar, HTTPGetAction, Probe, ResourceRequirements,
+        TCPSocketAction, VolumeMount,
     },
     apimachinery::pkg::util::intstr::IntOrString,
 };
 use sandgate_shared::api::SandboxClassSpec;
 
 use super::{CONTAINER, Parts, connections::variables, filled, invalid};
-use crate::claim::plan::Finding;
+use crate::claim::plan::{Finding, workload::restricted_container};
 
 pub(super) fn container(
     class: &SandboxClassSpec,
@@ -48,15 +48,7 @@ pub(super) fn container(
         ports: filled(ports.collect()),
         readiness_probe: Some(readiness_probe(class)?),
         resources: resources(class),
-        security_context: Some(SecurityContext {
-            allow_privilege_escalation: Some(false),
-            capabilities: Some(Capabilities {
-                add: None,
-                drop: Some(vec!["ALL".to_owned()]),
-            }),
-            read_only_root_filesystem: Some(read_only.unwrap_or(false)),
-            ..SecurityContext::default()
-        }),
+        security_context: Some(restricted_container(read_only.unwrap_or(false))),
         volume_mounts: filled(mounts),
         ..Container::default()
     })

@@ -5,17 +5,14 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::{
     api::{
-        apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy},
+        apps::v1::Deployment,
         core::v1::{
-            Capabilities, ConfigMapVolumeSource, Container, ContainerPort, HTTPGetAction,
-            PodSecurityContext, PodSpec, PodTemplateSpec, Probe, ResourceRequirements,
-            SeccompProfile, SecurityContext, Volume, VolumeMount,
+            ConfigMapVolumeSource, Container, ContainerPort, HTTPGetAction, PodSpec,
+            PodTemplateSpec, Probe, ResourceRequirements, Volume, VolumeMount,
         },
     },
     apimachinery::pkg::{
-        api::resource::Quantity,
-        apis::meta::v1::{LabelSelector, ObjectMeta},
-        util::intstr::IntOrString,
+        api::resource::Quantity, apis::meta::v1::ObjectMeta, util::intstr::IntOrString,
     },
 };
 use kube::ResourceExt as _;
@@ -24,8 +21,11 @@ use sandgate_shared::{api::SandboxClaim, names};
 use super::{ADMIN_PORT_NAME, PORT_NAME, fixtures::Fixtures};
 use crate::claim::plan::{
     Settings,
-    deployment::{MESH_ANNOTATIONS, MESH_LABELS, owned},
-    intent::{proxy_metadata, proxy_selector, runtime_label},
+    intent::{proxy_metadata, proxy_selector},
+    workload::{
+        of_one_pod, owned, pod_annotations, pod_labels, restricted_container, restricted_pod,
+        shut_off,
+    },
 };
 
 /// Where the image has the proxy.
@@ -50,59 +50,23 @@ pub(super) fn deployment(
     if let Some(digest) = fixtures.digest() {
         metadata.annotations = Some(owned(&[(names::ANNOTATION_BINDINGS, &digest)]));
     }
-    let mut annotations = owned(&MESH_ANNOTATIONS);
+    let mut annotations = pod_annotations();
     annotations.insert(names::ANNOTATION_ALLOWLIST.to_owned(), allowlist.to_owned());
-    Deployment {
-        metadata,
-        spec: Some(DeploymentSpec {
-            replicas: Some(1),
-            revision_history_limit: Some(1),
-            strategy: Some(DeploymentStrategy {
-                type_: Some("Recreate".to_owned()),
-                rolling_update: None,
-            }),
-            selector: LabelSelector {
-                match_labels: Some(proxy_selector(claim)),
-                ..LabelSelector::default()
-            },
-            template: PodTemplateSpec {
-                metadata: Some(ObjectMeta {
-                    labels: Some(pod_labels(claim)),
-                    annotations: Some(annotations),
-                    ..ObjectMeta::default()
-                }),
-                spec: Some(pod_spec(claim, fixtures, settings)),
-            },
-            ..DeploymentSpec::default()
+    let selector = proxy_selector(claim);
+    let pod = PodTemplateSpec {
+        metadata: Some(ObjectMeta {
+            labels: Some(pod_labels(claim, selector.clone())),
+            annotations: Some(annotations),
+            ..ObjectMeta::default()
         }),
-        status: None,
-    }
-}
-
-/// The baseline policy shuts the pod until its own policy stands (O-037).
-fn pod_labels(claim: &SandboxClaim) -> BTreeMap<String, String> {
-    let mut labels = owned(&MESH_LABELS);
-    labels.insert(names::LABEL_SANDBOX_POD.to_owned(), "true".to_owned());
-    if let Some(runtime) = runtime_label(claim) {
-        labels.insert(names::LABEL_AGENT_RUNTIME.to_owned(), runtime);
-    }
-    labels.extend(proxy_selector(claim));
-    labels
+        spec: Some(pod_spec(claim, fixtures, settings)),
+    };
+    of_one_pod(metadata, selector, pod)
 }
 
 fn pod_spec(claim: &SandboxClaim, fixtures: &Fixtures, settings: &Settings) -> PodSpec {
     PodSpec {
-        automount_service_account_token: Some(false),
-        enable_service_links: Some(false),
         termination_grace_period_seconds: Some(GRACE_OF_SANDBOX + OUTLASTS_BY),
-        security_context: Some(PodSecurityContext {
-            run_as_non_root: Some(true),
-            seccomp_profile: Some(SeccompProfile {
-                type_: "RuntimeDefault".to_owned(),
-                localhost_profile: None,
-            }),
-            ..PodSecurityContext::default()
-        }),
         containers: vec![container(fixtures, settings)],
         volumes: Some(vec![Volume {
             name: VOLUME.to_owned(),
@@ -113,7 +77,7 @@ fn pod_spec(claim: &SandboxClaim, fixtures: &Fixtures, settings: &Settings) -> P
             }),
             ..Volume::default()
         }]),
-        ..PodSpec::default()
+        ..shut_off(restricted_pod())
     }
 }
 
@@ -154,15 +118,7 @@ fn container(fixtures: &Fixtures, settings: &Settings) -> Container {
             limits: Some(quantities("1", "128Mi")),
             claims: None,
         }),
-        security_context: Some(SecurityContext {
-            allow_privilege_escalation: Some(false),
-            capabilities: Some(Capabilities {
-                add: None,
-                drop: Some(vec!["ALL".to_owned()]),
-            }),
-            read_only_root_filesystem: Some(true),
-            ..SecurityContext::default()
-        }),
+        security_context: Some(restricted_container(true)),
         termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
         volume_mounts: Some(vec![VolumeMount {
             name: VOLUME.to_owned(),
