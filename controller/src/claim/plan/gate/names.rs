@@ -19,10 +19,15 @@ pub(in crate::claim::plan) fn owns(observed: &Observed, kind: ObjectKind) -> boo
 /// A foreign object of one of our names is never adopted and never touched. The names of an egress proxy
 /// are ours only where the claim is to have one.
 pub(super) fn name_conflict(observed: &Observed) -> Option<Finding> {
-    let of_proxy = ObjectKind::OF_PROXY.iter().filter(|_| has_hosts(observed));
-    let mut owned = ObjectKind::OWNED.iter().chain(of_proxy);
-    let foreign = owned.find(|kind| observed.live(**kind).is_some() && !owns(observed, **kind))?;
-    Some(conflict(observed, *foreign))
+    let mut kinds = ObjectKind::OWNED
+        .iter()
+        .chain(ObjectKind::OF_PROXY)
+        .copied();
+    let foreign = kinds.find(|kind| {
+        let foreign = observed.live(*kind).is_some() && !owns(observed, *kind);
+        foreign && (!kind.is_of_proxy() || has_hosts(observed))
+    });
+    foreign.map(|kind| conflict(observed, kind))
 }
 
 fn has_hosts(observed: &Observed) -> bool {
