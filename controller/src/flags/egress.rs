@@ -46,7 +46,7 @@ pub struct EgressFlags {
     #[arg(
         long = "egress-proxy-image",
         env = "SANDGATE_EGRESS_PROXY_IMAGE",
-        default_value = concat!("sandgate.local/sandgate:", env!("CARGO_PKG_VERSION")),
+        default_value = EgressSettings::IMAGE,
         value_name = "IMAGE"
     )]
     pub image: String,

@@ -40,7 +40,7 @@ pub struct MountRole {
 
 /// All roles of an installation: names and paths are apart from one another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MountRoles(pub(super) Vec<MountRole>);
+pub struct MountRoles(Vec<MountRole>);
 
 /// What is wrong with one role.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -82,6 +82,13 @@ pub struct ObservedContainer {
     pub terminated: Option<Terminated>,
 }
 
+impl ObservedPod {
+    /// Whether it neither goes nor has ended.
+    pub fn stays(&self) -> bool {
+        !self.deleting && !self.finished
+    }
+}
+
 /// Why a container waits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
@@ -89,6 +96,13 @@ pub struct Waiting {
     pub reason: String,
     /// The kubelet's words.
     pub message: String,
+}
+
+impl Waiting {
+    /// Whether nothing keeps the container: it is merely on its way.
+    pub fn is_on_its_way(&self) -> bool {
+        ["ContainerCreating", "PodInitializing"].contains(&self.reason.as_str())
+    }
 }
 
 /// How a container ended.

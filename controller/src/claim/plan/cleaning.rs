@@ -41,21 +41,18 @@ pub(super) fn clean_up(observed: &Observed) -> Plan {
 /// Removes an egress proxy that is not to be (E-001), and its pods: what they still carry is for hosts that
 /// no Connection names any more.
 pub(super) fn without_proxy(observed: &Observed) -> (Vec<Deletion>, Vec<PodRef>) {
-    let doomed = [
-        ObjectKind::EgressDeployment,
-        ObjectKind::EgressService,
-        ObjectKind::EgressAllowlist,
-        ObjectKind::EgressNetworkPolicy,
-    ];
-    let delete = deletions(observed, &doomed);
+    let delete = deletions(observed, ObjectKind::OF_PROXY.iter().rev());
     let pods = observed.proxy.pods.iter();
-    let pods = pods.filter(|pod| !pod.deleting && !pod.finished);
+    let pods = pods.filter(|pod| pod.stays());
     (delete, pods.map(|pod| pod_ref(observed, pod)).collect())
 }
 
 /// The deletions of those that are the claim's own and not on their way out.
-fn deletions(observed: &Observed, doomed: &[ObjectKind]) -> Vec<Deletion> {
-    let mine = doomed.iter().filter(|kind| owns(observed, **kind));
+fn deletions<'k>(
+    observed: &Observed,
+    doomed: impl IntoIterator<Item = &'k ObjectKind>,
+) -> Vec<Deletion> {
+    let mine = doomed.into_iter().filter(|kind| owns(observed, **kind));
     mine.filter_map(|kind| {
         let live = observed.live(*kind).filter(|live| !live.deleting)?;
         Some(Deletion {

@@ -101,25 +101,20 @@ fn render(
         .then(|| volume(observed, settings.sandbox_fs_group))
         .transpose()?;
     let told = connected.told(observed, class, settings);
-    let parts = Parts {
-        placement: placement.as_ref(),
-        workspace: workspace.as_ref(),
-        proxy: None,
+    let render = |proxy| {
+        let parts = Parts {
+            placement: placement.as_ref(),
+            workspace: workspace.as_ref(),
+            proxy,
+        };
+        to_value(&deployment(claim, class, parts, settings)?)
     };
-    let plain = to_value(&deployment(claim, class, parts, settings)?)?;
+    let plain = render(None)?;
     // Without what it is told of its proxy, which is known only once that stands.
     let template = plain.pointer("/spec/template").map(hash);
     let deployment = match &told {
         None => plain,
-        proxy => {
-            let proxy = proxy.as_ref();
-            to_value(&deployment(
-                claim,
-                class,
-                Parts { proxy, ..parts },
-                settings,
-            )?)?
-        }
+        told => render(told.as_ref())?,
     };
     Ok(Rendered {
         sealed: vec![

@@ -41,8 +41,8 @@ pub(super) enum Health {
 /// Reads the sandbox's health. Only pods that our Deployment made count, whatever labels others
 /// carry; `deployment` is the UID it has now, after what was written.
 pub(super) fn health(observed: &Observed, deployment: Option<&str>) -> Health {
-    let (going, staying): (Vec<_>, Vec<_>) =
-        lineage::pods(observed, deployment).partition(|pod| pod.deleting || pod.finished);
+    let (staying, going): (Vec<_>, Vec<_>) =
+        lineage::pods(observed, deployment).partition(|pod| pod.stays());
     if staying.iter().any(|pod| pod.ready) {
         return Health::Ready;
     }

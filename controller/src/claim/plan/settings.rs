@@ -54,10 +54,15 @@ pub struct EgressSettings {
     pub test_hosts: Option<TestHosts>,
 }
 
+impl EgressSettings {
+    /// The operator's image, as one that is built by hand is called.
+    pub const IMAGE: &str = concat!("sandgate.local/sandgate:", env!("CARGO_PKG_VERSION"));
+}
+
 impl Default for EgressSettings {
     fn default() -> Self {
         Self {
-            image: concat!("sandgate.local/sandgate:", env!("CARGO_PKG_VERSION")).to_owned(),
+            image: Self::IMAGE.to_owned(),
             image_pull_policy: ImagePullPolicy::IfNotPresent,
             metrics_from: Vec::new(),
             deny: Vec::new(),

@@ -43,15 +43,7 @@ fn says(pod: Option<&ObservedPod>) -> Option<ObservedPod> {
     // What we told its kubelet ourselves.
     pod.allowlist = None;
     for container in &mut pod.containers {
-        let starting = container.waiting.as_ref().is_some_and(|waiting| {
-            matches!(
-                waiting.reason.as_str(),
-                "ContainerCreating" | "PodInitializing"
-            )
-        });
-        if starting {
-            container.waiting = None;
-        }
+        container.waiting.take_if(|waiting| waiting.is_on_its_way());
         // The readiness of the pod speaks for its containers.
         container.ready = false;
         container.image.clear();

@@ -85,5 +85,5 @@ pub(in crate::claim::plan) fn due(
 
 fn staying(observed: &Observed) -> impl Iterator<Item = &ObservedPod> {
     let pods = observed.proxy.pods.iter();
-    pods.filter(|pod| !pod.deleting && !pod.finished)
+    pods.filter(|pod| pod.stays())
 }

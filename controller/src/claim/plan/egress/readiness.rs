@@ -10,9 +10,6 @@ use crate::claim::{
     },
 };
 
-/// Reasons of a container that is merely on its way.
-const ON_ITS_WAY: [&str; 2] = ["ContainerCreating", "PodInitializing"];
-
 /// Whether a pod of the proxy's Deployment is ready.
 pub(in crate::claim::plan) fn available(observed: &Observed) -> bool {
     pods(observed).any(|pod| pod.ready)
@@ -36,7 +33,7 @@ pub(in crate::claim::plan) fn trouble(observed: &Observed) -> Option<Finding> {
 fn pods(observed: &Observed) -> impl Iterator<Item = &ObservedPod> {
     let deployment = observed.proxy.deployment.as_ref();
     let pods = lineage::proxy_pods(observed, deployment.map(|live| live.uid.as_str()));
-    pods.filter(|pod| !pod.deleting && !pod.finished)
+    pods.filter(|pod| pod.stays())
 }
 
 fn refused(observed: &Observed) -> Option<String> {
@@ -64,7 +61,7 @@ fn of_pod(pod: &ObservedPod) -> Option<String> {
 /// The same words while the cause is the same: a kubelet alternates between a fault and its back-off.
 fn of_container(container: &ObservedContainer) -> Option<String> {
     let waits = container.waiting.as_ref();
-    let waits = waits.filter(|waits| !ON_ITS_WAY.contains(&waits.reason.as_str()));
+    let waits = waits.filter(|waits| !waits.is_on_its_way());
     if let Some(ended) = &container.terminated {
         let (reason, code) = (&ended.reason, ended.exit_code);
         return Some(format!(

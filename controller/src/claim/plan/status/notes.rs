@@ -117,12 +117,12 @@ pub(super) fn note_proxy(conditions: &mut Conditions<'_>, build: &Build) {
             });
             conditions.set(name, false, finding.reason, &finding.message);
         }
-        Some(_) => {
-            let message = "the sandbox's egress proxy answers";
-            conditions.set_if_present(name, true, reason::EGRESS_PROXY_READY, message);
-        }
-        None => {
-            let message = "no Connection of the claim names a host, so it has no egress proxy";
+        proxy => {
+            let message = if proxy.is_some() {
+                "the sandbox's egress proxy answers"
+            } else {
+                "no Connection of the claim names a host, so it has no egress proxy"
+            };
             conditions.set_if_present(name, true, reason::EGRESS_PROXY_READY, message);
         }
     }
