@@ -20,10 +20,11 @@ pub struct Said {
 }
 
 impl Cluster {
-    /// Runs the pinned `kubectl` as the administrator, with `input` (if any) on standard input, in
-    /// the folder of the run: a relative path is taken from there.
-    pub async fn kubectl(&self, arguments: &[&str], input: Option<&str>) -> Outcome<Said> {
-        let mut child = Command::new(&self.access.kubectl)
+    /// How the pinned `kubectl` is run as the administrator, in the folder of the run: a relative path is taken
+    /// from there. It ends when nobody waits for it any more.
+    pub fn kubectl_command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.access.kubectl);
+        command
             .arg(format!("--kubeconfig={}", self.access.kubeconfig.display()))
             .arg(format!(
                 "--cache-dir={}",
@@ -34,10 +35,17 @@ impl Cluster {
             // What the user of this machine set for their own kubectl changes nothing here.
             .env_remove("KUBECONFIG")
             .env("KUBERC", "off")
+            .kill_on_drop(true);
+        command
+    }
+
+    /// Runs it with `input` (if any) on standard input.
+    pub async fn kubectl(&self, arguments: &[&str], input: Option<&str>) -> Outcome<Said> {
+        let mut child = self
+            .kubectl_command(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .kill_on_drop(true)
             .spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
             stdin

@@ -147,6 +147,16 @@ pub fn connection(name: &str, placement: &Value) -> Value {
     })
 }
 
+/// A Connection that names hosts, has no credential and places nothing.
+pub fn hosts(name: &str, hosts: &[&str]) -> Value {
+    json!({
+        "apiVersion": API,
+        "kind": "Connection",
+        "metadata": { "name": name },
+        "spec": { "hosts": hosts, "credential": { "kind": "none" } },
+    })
+}
+
 /// The Secret of a Connection; its value is at key `token`.
 pub fn secret(connection: &str, value: &str) -> Value {
     json!({

@@ -8,21 +8,18 @@ use std::time::{Duration, Instant};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::ResourceExt;
-use kube::api::{DeleteParams, ListParams};
+use kube::api::DeleteParams;
 use sandgate_e2e::node_cluster::{Options, image_name};
 use sandgate_e2e::pair::{GRACE, Pair};
 use sandgate_e2e::real_node::{EVERYDAY, OUTSIDE};
-use sandgate_e2e::scene::manifests::claim_with;
+use sandgate_e2e::scene::manifests::{self, claim_with};
 use sandgate_e2e::scene::{Scene, condition, phase};
 use sandgate_e2e::{NodeCluster, Outcome, Writer};
 use sandgate_shared::api::{ClaimPhase, Connection, SandboxClaim};
-use sandgate_shared::names::{
-    COMPONENT_EGRESS, COMPONENT_SANDBOX, EGRESS_ADMIN_PORT, EGRESS_PORT, LABEL_CLAIM,
-    LABEL_COMPONENT,
-};
+use sandgate_shared::names::{COMPONENT_EGRESS, COMPONENT_SANDBOX, EGRESS_ADMIN_PORT, EGRESS_PORT};
 use serde_json::{Value, json};
 
-use crate::workload::{class, is_ready};
+use crate::workload::{class, component_of, is_ready, ordinary_pod};
 use tunnel::{Tunnel, asked, comes_to_get, gets, is_refused, refusal, succeed};
 
 /// Within this time of an edit of a Connection its proxy does as it says.
@@ -82,20 +79,10 @@ async fn name_the_outside(scene: &Scene) -> Outcome<Hosts> {
     })
 }
 
-/// A Connection that names hosts.
-async fn connection(scene: &Scene, name: &str, hosts: &[&str], credential: Value) -> Outcome {
-    let connection = json!({
-        "apiVersion": "omnia.altairalabs.ai/v1alpha1",
-        "kind": "Connection",
-        "metadata": { "name": name },
-        "spec": { "hosts": hosts, "credential": credential },
-    });
-    scene.accepts(&connection).await?;
+/// Makes a Connection that names a host.
+async fn connection(scene: &Scene, name: &str, host: &str) -> Outcome {
+    scene.accepts(&manifests::hosts(name, &[host])).await?;
     Ok(())
-}
-
-fn without_credential() -> Value {
-    json!({ "kind": "none" })
 }
 
 /// A claim that binds these Connections, once it is bound.
@@ -110,16 +97,6 @@ async fn bind(scene: &Scene, operator: &Writer, claim: &str, connections: [&str;
     Ok(())
 }
 
-/// The one pod of the claim's sandbox, or of its proxy.
-async fn pod(scene: &Scene, claim: &str, component: &str) -> Outcome<Pod> {
-    let labels = format!("{LABEL_CLAIM}={claim},{LABEL_COMPONENT}={component}");
-    let how = ListParams::default().labels(&labels);
-    let mut pods = scene.api::<Pod>().list(&how).await?.items;
-    let names: Vec<String> = pods.iter().map(ResourceExt::name_any).collect();
-    assert_eq!(names.len(), 1, "{labels}: {names:?}");
-    Ok(pods.remove(0))
-}
-
 fn address(pod: &Pod) -> String {
     let status = pod.status.as_ref().unwrap();
     status.pod_ip.clone().unwrap()
@@ -127,27 +104,9 @@ fn address(pod: &Pod) -> String {
 
 /// An ordinary pod that nobody shuts in.
 async fn bring_neighbour(scene: &Scene) -> Outcome {
-    let pod = json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": { "name": "neighbour" },
-        "spec": {
-            "terminationGracePeriodSeconds": 1,
-            "containers": [{
-                "name": "main",
-                "image": EVERYDAY,
-                "args": ["sh", "-c", SERVES],
-                "securityContext": {
-                    "allowPrivilegeEscalation": false,
-                    "capabilities": { "drop": ["ALL"] },
-                },
-            }],
-            "securityContext": {
-                "runAsNonRoot": true,
-                "seccompProfile": { "type": "RuntimeDefault" },
-            },
-        },
-    });
+    let fields = json!({ "image": EVERYDAY, "args": ["sh", "-c", SERVES] });
+    let mut pod = ordinary_pod("neighbour", &fields);
+    pod["spec"]["terminationGracePeriodSeconds"] = json!(1);
     scene.accepts(&pod).await?;
     scene.becomes("neighbour", "is ready", is_ready).await?;
     Ok(())
@@ -170,8 +129,8 @@ async fn reaches_its_hosts_alone(cluster: &NodeCluster, scene: &Scene, hosts: &H
     let said = asked(scene, "left", &plain).await?;
     refusal("plain HTTP", &said, (405, "method-not-allowed"))?;
 
-    let left = address(&pod(scene, "left", COMPONENT_EGRESS).await?);
-    let right = address(&pod(scene, "right", COMPONENT_EGRESS).await?);
+    let left = address(&component_of(scene, "left", COMPONENT_EGRESS).await?);
+    let right = address(&component_of(scene, "right", COMPONENT_EGRESS).await?);
     let dial = |address: &str, port: u16| format!("busybox nc {address} {port}");
     let [first, second, _] = OUTSIDE.map(|it| it.to_string());
     let targets = [
@@ -198,8 +157,8 @@ async fn reaches_its_hosts_alone(cluster: &NodeCluster, scene: &Scene, hosts: &H
 
     let contacts = cluster.node.outside().contacts()?;
     for claim in ["left", "right"] {
-        let sandbox = address(&pod(scene, claim, COMPONENT_SANDBOX).await?);
-        let proxy = address(&pod(scene, claim, COMPONENT_EGRESS).await?);
+        let sandbox = address(&component_of(scene, claim, COMPONENT_SANDBOX).await?);
+        let proxy = address(&component_of(scene, claim, COMPONENT_EGRESS).await?);
         let came = |from: &str| contacts.iter().any(|it| it.from == from);
         assert!(!came(&sandbox), "{claim} came itself: {contacts:?}");
         assert!(came(&proxy), "{claim} never came: {contacts:?}");
@@ -210,8 +169,8 @@ async fn reaches_its_hosts_alone(cluster: &NodeCluster, scene: &Scene, hosts: &H
 /// An edit of a Connection opens and shuts hosts of the running proxy, and touches nothing else.
 async fn follows_its_connections(scene: &Scene, hosts: &Hosts) -> Outcome {
     let before = (
-        pod(scene, "left", COMPONENT_SANDBOX).await?.uid(),
-        pod(scene, "left", COMPONENT_EGRESS).await?.uid(),
+        component_of(scene, "left", COMPONENT_SANDBOX).await?.uid(),
+        component_of(scene, "left", COMPONENT_EGRESS).await?.uid(),
     );
     let bound = json!({ "spec": { "hosts": [hosts.first, hosts.second] } });
     scene.merge::<Connection>("left", bound).await?;
@@ -231,8 +190,8 @@ async fn follows_its_connections(scene: &Scene, hosts: &Hosts) -> Outcome {
     let gone = format!("{}:443", hosts.first);
     is_refused(scene, "left", &gone, (403, "host-not-allowed")).await?;
     let after = (
-        pod(scene, "left", COMPONENT_SANDBOX).await?.uid(),
-        pod(scene, "left", COMPONENT_EGRESS).await?.uid(),
+        component_of(scene, "left", COMPONENT_SANDBOX).await?.uid(),
+        component_of(scene, "left", COMPONENT_EGRESS).await?.uid(),
     );
     assert_eq!(after, before, "nothing was started anew");
     staying.carries().await
@@ -247,9 +206,10 @@ async fn loses_what_goes(scene: &Scene, operator: &Writer, hosts: &Hosts) -> Out
         "stringData": { "token": "of-a-test" },
     });
     scene.accepts(&secret).await?;
-    let credential = json!({ "kind": "secret", "secretRef": { "name": "forge" } });
-    connection(scene, "forge", &[&hosts.first], credential).await?;
-    connection(scene, "mirror", &[&hosts.second], without_credential()).await?;
+    let mut forge = manifests::hosts("forge", &[&hosts.first]);
+    forge["spec"]["credential"] = json!({ "kind": "secret", "secretRef": { "name": "forge" } });
+    scene.accepts(&forge).await?;
+    connection(scene, "mirror", &hosts.second).await?;
     bind(scene, operator, "losing", ["forge", "mirror"]).await?;
     let forge = Tunnel::open(scene, "losing", &hosts.first).await?;
     let mut mirror = Tunnel::open(scene, "losing", &hosts.second).await?;
@@ -306,8 +266,8 @@ fn fixture() -> Vec<Value> {
 
 /// A test host is reached through the proxy of who names it, at a private address.
 async fn reaches_a_test_host(scene: &Scene, operator: &Writer, hosts: &Hosts) -> Outcome {
-    connection(scene, "login", &[TEST_HOST], without_credential()).await?;
-    connection(scene, "beside", &[&hosts.third], without_credential()).await?;
+    connection(scene, "login", TEST_HOST).await?;
+    connection(scene, "beside", &hosts.third).await?;
     bind(scene, operator, "tested", ["login", "beside"]).await?;
     gets(scene, "tested", TEST_HOST, FIXTURE).await?;
     gets(scene, "tested", &hosts.third, OUT_THERE).await?;
@@ -360,9 +320,9 @@ async fn a_sandbox_reaches_the_hosts_of_its_connections_through_its_own_proxy_an
 -> Outcome {
     let (mut cluster, scene, hosts, operator) = Box::pin(start()).await?;
     bring_neighbour(&scene).await?;
-    connection(&scene, "left", &[&hosts.first], without_credential()).await?;
-    connection(&scene, "private", &[PRIVATE], without_credential()).await?;
-    connection(&scene, "right", &[&hosts.second], without_credential()).await?;
+    connection(&scene, "left", &hosts.first).await?;
+    connection(&scene, "private", PRIVATE).await?;
+    connection(&scene, "right", &hosts.second).await?;
     tokio::try_join!(
         bind(&scene, &operator, "left", ["left", "private"]),
         bind(&scene, &operator, "right", ["right", "private"]),

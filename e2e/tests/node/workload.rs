@@ -59,28 +59,36 @@ pub fn class(name: &str, image: &str, fields: &Value) -> Value {
     class_of(name, image, &all)
 }
 
-/// Starts the pod of the runtime, and waits until it runs.
-pub async fn bring_caller(scene: &Scene) -> Outcome {
-    let caller = json!({
+/// A pod that nobody shuts in and that a namespace of the restricted profile takes, with `fields` of its one
+/// container.
+pub fn ordinary_pod(name: &str, fields: &Value) -> Value {
+    let mut container = json!({
+        "name": name,
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "capabilities": { "drop": ["ALL"] },
+        },
+    });
+    json_patch::merge(&mut container, fields);
+    json!({
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": { "name": CALLER, "labels": { RUNTIME_POD_LABEL: RUNTIME } },
+        "metadata": { "name": name },
         "spec": {
-            "containers": [{
-                "name": CALLER,
-                "image": image_name(),
-                "args": ["/sandgate-probe", "pause"],
-                "securityContext": {
-                    "allowPrivilegeEscalation": false,
-                    "capabilities": { "drop": ["ALL"] },
-                },
-            }],
+            "containers": [container],
             "securityContext": {
                 "runAsNonRoot": true,
                 "seccompProfile": { "type": "RuntimeDefault" },
             },
         },
-    });
+    })
+}
+
+/// Starts the pod of the runtime, and waits until it runs.
+pub async fn bring_caller(scene: &Scene) -> Outcome {
+    let args = json!(["/sandgate-probe", "pause"]);
+    let mut caller = ordinary_pod(CALLER, &json!({ "image": image_name(), "args": args }));
+    caller["metadata"]["labels"] = json!({ RUNTIME_POD_LABEL: RUNTIME });
     scene.accepts(&caller).await?;
     scene.becomes(CALLER, "is ready", is_ready).await?;
     Ok(())
@@ -128,18 +136,18 @@ pub async fn inside(scene: &Scene, claim: &str, program: &[&str]) -> Outcome {
     Err(Failure::saying(format!("{program:?} failed: {said:?}")))
 }
 
-/// The claim's sandbox pods, of which one that is going still counts; an egress proxy's are none.
-pub async fn pods_of(scene: &Scene, claim: &str) -> Outcome<Vec<Pod>> {
-    let ours = format!("{LABEL_CLAIM}={claim},{LABEL_COMPONENT}={COMPONENT_SANDBOX}");
-    let ours = ListParams::default().labels(&ours);
-    Ok(scene.api().list(&ours).await?.items)
+/// The only pod of the claim's sandbox; one that is going still counts.
+pub async fn pod_of(scene: &Scene, claim: &str) -> Outcome<Pod> {
+    component_of(scene, claim, COMPONENT_SANDBOX).await
 }
 
-/// The claim's only pod.
-pub async fn pod_of(scene: &Scene, claim: &str) -> Outcome<Pod> {
-    let mut pods = pods_of(scene, claim).await?;
+/// The same of the claim's sandbox or of its egress proxy.
+pub async fn component_of(scene: &Scene, claim: &str, component: &str) -> Outcome<Pod> {
+    let labels = format!("{LABEL_CLAIM}={claim},{LABEL_COMPONENT}={component}");
+    let how = ListParams::default().labels(&labels);
+    let mut pods = scene.api::<Pod>().list(&how).await?.items;
     let names: Vec<String> = pods.iter().map(ResourceExt::name_any).collect();
-    assert_eq!(names.len(), 1, "{names:?}");
+    assert_eq!(names.len(), 1, "{labels}: {names:?}");
     Ok(pods.remove(0))
 }
 

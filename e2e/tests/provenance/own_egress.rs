@@ -10,7 +10,7 @@ use kube::api::{DeleteParams, ListParams};
 use sandgate_e2e::audit::{self, CONTROLLER};
 use sandgate_e2e::fake_node::STAGE_LABEL;
 use sandgate_e2e::pair::Pair;
-use sandgate_e2e::scene::manifests::{claim_with, class_with};
+use sandgate_e2e::scene::manifests::{claim_with, class_with, hosts};
 use sandgate_e2e::scene::{Scene, condition, phase, ready};
 use sandgate_e2e::{Cluster, Outcome, Stage, Writer};
 use sandgate_shared::api::{ClaimPhase, Connection, SandboxClaim};
@@ -27,16 +27,6 @@ async fn scene(cluster: &Cluster, prefix: &str) -> Outcome<Scene> {
         .await?;
     Pair::ours(cluster).in_force().await?;
     Ok(scene)
-}
-
-/// A Connection that names hosts and places nothing.
-fn hosts(name: &str, hosts: &[&str]) -> Value {
-    json!({
-        "apiVersion": "omnia.altairalabs.ai/v1alpha1",
-        "kind": "Connection",
-        "metadata": { "name": name },
-        "spec": { "hosts": hosts, "credential": { "kind": "none" } },
-    })
 }
 
 /// A claim that binds these Connections by roles of the same names.
@@ -80,6 +70,14 @@ async fn proxy_pod(scene: &Scene) -> Outcome<String> {
     let pods = scene.api::<Pod>().list(&of_proxy).await?.items;
     assert_eq!(pods.len(), 1);
     Ok(pods[0].metadata.name.clone().unwrap())
+}
+
+/// Waits until nothing of the proxy stands but its pod.
+async fn its_objects_go(scene: &Scene) -> Outcome {
+    scene.vanishes::<Deployment>("agent-egress").await?;
+    scene.vanishes::<ConfigMap>("agent-egress").await?;
+    scene.vanishes::<Service>("agent-egress").await?;
+    scene.vanishes::<NetworkPolicy>("agent-egress").await
 }
 
 /// What the controller made in the namespace, and in which order; and how often it wrote there, Events and
@@ -172,10 +170,7 @@ async fn a_claim_comes_to_bound_through_its_proxy_which_follows_its_connections(
     scene.api::<Connection>().delete("api", &how).await?;
     lets_through(&scene, &["*.example.com"]).await?;
     scene.api::<Connection>().delete("site", &how).await?;
-    scene.vanishes::<Deployment>("agent-egress").await?;
-    scene.vanishes::<ConfigMap>("agent-egress").await?;
-    scene.vanishes::<Service>("agent-egress").await?;
-    scene.vanishes::<NetworkPolicy>("agent-egress").await?;
+    its_objects_go(&scene).await?;
     scene.vanishes::<Pod>(&name).await?;
     let claim = scene
         .becomes(
@@ -267,10 +262,7 @@ async fn a_service_made_anew_is_told_to_the_sandbox_and_a_foreign_one_fails_the_
     // Everything of the proxy is the claim's, and goes with it.
     let how = DeleteParams::background();
     scene.api::<SandboxClaim>().delete("agent", &how).await?;
-    scene.vanishes::<Deployment>("agent-egress").await?;
-    scene.vanishes::<ConfigMap>("agent-egress").await?;
-    scene.vanishes::<Service>("agent-egress").await?;
-    scene.vanishes::<NetworkPolicy>("agent-egress").await?;
+    its_objects_go(&scene).await?;
 
     let foreign = json!({
         "apiVersion": "v1",

@@ -8,7 +8,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::{DynamicObject, ListParams};
 use kube::{Api, Client, ResourceExt};
 use sandgate_e2e::scene::Scene;
-use sandgate_e2e::scene::manifests::{API, claim, claim_with, class_of, of_the_platform};
+use sandgate_e2e::scene::manifests::{claim, claim_with, class_of, hosts, of_the_platform};
 use sandgate_e2e::{Identity, Outcome, manifests};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -54,12 +54,7 @@ fn class_of_the_platform(name: &str) -> Value {
 }
 
 fn connection(name: &str) -> Value {
-    json!({
-        "apiVersion": API,
-        "kind": "Connection",
-        "metadata": { "name": name },
-        "spec": { "hosts": ["api.example.com"], "credential": { "kind": "none" } },
-    })
+    hosts(name, &["api.example.com"])
 }
 
 /// What only the operator may make.

@@ -8,7 +8,7 @@ use sandgate_e2e::namespace::DEADLINE;
 use sandgate_e2e::scene::Scene;
 use sandgate_e2e::{Failure, Outcome};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::process::{Child, ChildStdin, ChildStdout};
 
 /// How long a tunnel may take to bring an answer; the proxy gives up a host sooner.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(15);
@@ -106,18 +106,14 @@ pub struct Tunnel {
 impl Tunnel {
     /// Opens one through the claim's proxy, and hears from the other end.
     pub async fn open(scene: &Scene, claim: &str, host: &str) -> Outcome<Self> {
-        let access = scene.cluster().access();
         let script = format!("{{ {TO_THE_PROXY}; echo {HUNG_UP}; }}");
-        let mut process = Command::new(&access.kubectl)
-            .arg(format!("--kubeconfig={}", access.kubeconfig.display()))
-            .args(["--namespace", scene.name(), "exec", "-i"])
-            .arg(format!("deploy/{claim}-sandbox"))
-            .args(["--", "sh", "-c", &script])
-            .env_remove("KUBECONFIG")
-            .env("KUBERC", "off")
+        let deployment = format!("deploy/{claim}-sandbox");
+        let inside = ["exec", "-i", &deployment, "--", "sh", "-c", &script];
+        let mut process = scene
+            .cluster()
+            .kubectl_command(&[&["--namespace", scene.name()], &inside[..]].concat())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .kill_on_drop(true)
             .spawn()?;
         let missing = || Failure::saying("kubectl has no standard input and output");
         let stdin = process.stdin.take().ok_or_else(missing)?;

@@ -14,7 +14,7 @@ use sandgate_probe::line::Line;
 use sandgate_probe::tally::Tally;
 use serde_json::{Value, json};
 
-use crate::workload::{class, pod_of};
+use crate::workload::{class, ordinary_pod, pod_of};
 
 /// A target is judged by as many tries.
 const TRIES: u64 = 20;
@@ -58,27 +58,14 @@ pub fn dialling(name: &str, targets: &Targets, egress: &Value) -> Value {
 /// An ordinary pod, which serves on ports 8080 and 8081.
 pub fn server(name: &str) -> Value {
     let name_of_it = format!("--name={name}");
-    json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": { "name": name, "labels": { "app": name } },
-        "spec": {
-            "containers": [{
-                "name": "server",
-                "image": image_name(),
-                "args": ["/sandgate-probe", "serve", name_of_it, "--tcp=8080", "--tcp=8081"],
-                "readinessProbe": { "tcpSocket": { "port": 8080 }, "periodSeconds": 1 },
-                "securityContext": {
-                    "allowPrivilegeEscalation": false,
-                    "capabilities": { "drop": ["ALL"] },
-                },
-            }],
-            "securityContext": {
-                "runAsNonRoot": true,
-                "seccompProfile": { "type": "RuntimeDefault" },
-            },
-        },
-    })
+    let fields = json!({
+        "image": image_name(),
+        "args": ["/sandgate-probe", "serve", name_of_it, "--tcp=8080", "--tcp=8081"],
+        "readinessProbe": { "tcpSocket": { "port": 8080 }, "periodSeconds": 1 },
+    });
+    let mut pod = ordinary_pod(name, &fields);
+    pod["metadata"]["labels"] = json!({ "app": name });
+    pod
 }
 
 /// What an ordinary pod reaches of `targets`, which are tried once each.

@@ -5,12 +5,13 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::Api;
 use kube::api::PostParams;
+use sandgate_e2e::scene::manifests::hosts;
 use sandgate_e2e::scene::{Scene, condition};
 use sandgate_e2e::{Cluster, Outcome};
 use sandgate_shared::api::{Connection, SandboxClaim};
 use serde_json::{Value, json};
 
-use super::{bind, hosts, lets_through, scene, variable};
+use super::{bind, lets_through, scene, variable};
 use crate::options;
 
 const SPKI: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
