@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use crate::ports::Port;
 use crate::process::{self, Process, ProcessError, Program};
 
-/// Readiness is asked for this often: a process that starts has no other way to say it.
+/// Asked this often: a process has no other way to say that it has started, or what it has counted.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 
 /// Why a process of ours is not there.
@@ -21,6 +21,18 @@ pub enum ServiceError {
     /// It is not running.
     #[error("{0} was stopped and not started again")]
     Stopped(String),
+    /// Its metrics never said so.
+    #[error("{address} did not count {line:?} within {} s, last:\n{page}", within.as_secs())]
+    NotCounted {
+        /// Where it was asked.
+        address: String,
+        /// What was to be among the metrics.
+        line: String,
+        /// For how long.
+        within: Duration,
+        /// The last answer.
+        page: String,
+    },
     /// It was never ready.
     #[error("{name} did not answer {path} with 200 within {} s, last: {last}; the end of its log:\n{tail}", within.as_secs())]
     NotReady {
@@ -156,6 +168,29 @@ impl Service {
                     tail: process::tail(&log, 15),
                 });
             }
+        }
+    }
+}
+
+/// Waits until the metrics of the process at this health address hold `line`: what it does and nobody else
+/// sees, it counts a moment later.
+pub async fn counts(address: &str, line: &str, within: Duration) -> Result<(), ServiceError> {
+    let deadline = Instant::now() + within;
+    let mut turn = tokio::time::interval(ASK_EVERY);
+    loop {
+        turn.tick().await;
+        let page = match get(address, "/metrics").await {
+            Ok((200, page)) if page.lines().any(|it| it == line) => return Ok(()),
+            Ok((code, body)) => format!("{code} {body}"),
+            Err(error) => error.to_string(),
+        };
+        if Instant::now() >= deadline {
+            return Err(ServiceError::NotCounted {
+                address: address.to_owned(),
+                line: line.to_owned(),
+                within,
+                page,
+            });
         }
     }
 }

@@ -80,17 +80,7 @@ impl Stage {
     async fn has_proof(&self) -> Outcome {
         let address = self.controller.service.health_address();
         let proven = "sandgate_controller_policy_proven 1";
-        let mut turn = tokio::time::interval(ASK_EVERY);
-        let known = async {
-            loop {
-                turn.tick().await;
-                let answer = service::get(&address, "/metrics").await;
-                if answer.is_ok_and(|(_, page)| page.lines().any(|line| line == proven)) {
-                    return;
-                }
-            }
-        };
-        Ok(tokio::time::timeout(SOON, known).await?)
+        Ok(service::counts(&address, proven, SOON).await?)
     }
 
     /// A namespace with all that the scenario begins with.
