@@ -101,11 +101,6 @@ fn dialled() -> Value {
     (Kind::Claim, "a", claim(1, "Pending")),
     (Kind::Claim, "b", with(claim(2, "Pending"), &json!({ "spec": { "sessionID": "s1" } }))),
 ])]
-#[case::the_younger_first("no claim is admitted before an older one that waits for the same", vec![
-    (Kind::Runtime, "agent", runtime(1)),
-    (Kind::Claim, "a", claim(1, "Queued")),
-    (Kind::Claim, "b", claim(2, "Pending")),
-])]
 #[case::nobody_there("no address is published without a ready pod", vec![
     (Kind::Pod, "pod", of("a", &ready("False"))),
     (Kind::Claim, "a", dialled()),
