@@ -88,6 +88,8 @@ reasons! {
     SANDBOX_REJECTED = "SandboxRejected";
     /// An object of the claim's name exists and is not ours.
     NAME_CONFLICT = "NameConflict";
+    /// An object of the claim's name exists and is an earlier claim's of that name: it is being collected.
+    PREVIOUS_OBJECTS_REMAIN = "PreviousObjectsRemain";
     /// Our own RBAC forbids a write (C-032).
     OPERATOR_FORBIDDEN = "OperatorForbidden";
     /// The claim needs proof that the operator wrote it, and none is recorded (P-029).

@@ -68,7 +68,7 @@ impl Apply {
         }
     }
 
-    /// Writes what the plan says: in its order, up to the first refusal or conflict, or what takes a
+    /// Writes what the plan says: in its order, up to the first refusal or name that is taken, or what takes a
     /// credential away first, whatever is refused.
     pub async fn ensure(&self, plan: &Plan) -> Applied {
         let applied = match plan.urgent {

@@ -9,6 +9,7 @@ mod binding;
 mod memory;
 mod object;
 mod opening;
+pub(super) mod owner;
 mod pod;
 mod read;
 mod revocation;

@@ -108,7 +108,8 @@ impl Reconciler {
                 };
                 match applied.files {
                     Some(FilesOutcome::Refused(_)) => Err(ReconcileError::Unfinished),
-                    Some(FilesOutcome::Done | FilesOutcome::Conflict) | None => Ok(again),
+                    Some(FilesOutcome::Done | FilesOutcome::LeftOver | FilesOutcome::Conflict)
+                    | None => Ok(again),
                 }
             }
             Reported::Gone => {

@@ -9,8 +9,8 @@
 //!
 //! How apply carries out an [`Intent`], by its [`Action`]; each step that needs judgement is a pure
 //! function here:
-//! - `Create`: POST [`Intent::object`]. On 409 `AlreadyExists`, GET: [`Intent::is_ours`] decides
-//!   between `Verify` and [`Outcome::Conflict`].
+//! - `Create`: POST [`Intent::object`]. On 409 `AlreadyExists`, GET: [`Intent::taken`] decides
+//!   between `Verify`, [`Outcome::LeftOver`] and [`Outcome::Conflict`].
 //! - `Update`: GET, then PUT [`Intent::merged`] over what stands.
 //! - `Verify`: GET, PUT [`Intent::merged`] with `dryRun=All`, then [`Intent::judge_dry_run`] says
 //!   whether that PUT is made for real (O-040).
@@ -19,7 +19,7 @@
 //!
 //! The memory takes in what apply did (`Memory::record`) before `status` is asked.
 //!
-//! Apply stops at the first intent that is refused or in conflict: a Deployment never stands
+//! Apply stops at the first intent that is refused or whose name is taken: a Deployment never stands
 //! without its policies. It does not where a credential is to be taken away ([`Urgent::Revoke`]): then the
 //! Deployment is put first, and one that cannot be put is deleted.
 
@@ -51,6 +51,7 @@ mod settings;
 mod status;
 mod status_patch;
 mod strangers;
+mod whose;
 mod workload;
 mod workspace_volume;
 
@@ -84,6 +85,7 @@ pub(crate) use strangers::strangers;
 pub use workspace_volume::mounted;
 
 use gate::{Gate, Judgement};
+use whose::{Whose, previous_remains};
 
 /// What is to be done for a claim now.
 #[derive(Clone, Debug, PartialEq)]

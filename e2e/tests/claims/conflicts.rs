@@ -33,6 +33,19 @@ fn content(mut object: Value) -> Value {
     object
 }
 
+/// Waits until of the sandbox's objects none stands but the one of this kind.
+pub async fn others_vanish(scene: &Scene, name: &str, kind: &str) -> Outcome {
+    for other in ["Deployment", "Service", "NetworkPolicy"] {
+        match other {
+            _ if other == kind => {}
+            "Deployment" => scene.vanishes::<Deployment>(name).await?,
+            "Service" => scene.vanishes::<Service>(name).await?,
+            _ => scene.vanishes::<NetworkPolicy>(name).await?,
+        }
+    }
+    Ok(())
+}
+
 // Proves: C-029, C-035
 #[rstest]
 #[case::deployment(manifests::deployment("taken-sandbox"))]
@@ -52,14 +65,7 @@ async fn an_object_of_the_same_name_fails_the_claim_and_is_never_adopted(
     assert!(ready(&failed).1.contains(&named), "{}", ready(&failed).1);
 
     // What was built before the conflict was found goes again.
-    for other in ["Deployment", "Service", "NetworkPolicy"] {
-        match other {
-            _ if other == kind => {}
-            "Deployment" => scene.vanishes::<Deployment>("taken-sandbox").await?,
-            "Service" => scene.vanishes::<Service>("taken-sandbox").await?,
-            _ => scene.vanishes::<NetworkPolicy>("taken-sandbox").await?,
-        }
-    }
+    others_vanish(&scene, "taken-sandbox", &kind).await?;
     assert_eq!(scene.names::<Pod>().await?, Vec::<String>::new());
     let now = serde_json::to_value(api.get("taken-sandbox").await?)?;
     assert_eq!(content(now), content(serde_json::to_value(theirs)?));

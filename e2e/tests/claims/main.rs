@@ -31,6 +31,7 @@ mod own_queue;
 mod own_rbac;
 mod own_webhook_down;
 mod own_without_policy;
+mod previous;
 mod proxy;
 mod queue;
 mod rbac;

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::Apply;
 use crate::api_server::{CallError, Place};
+use crate::claim::observed::owner;
 use crate::claim::plan::{FilesIntent, FilesOutcome};
 use crate::kind::Kind;
 
@@ -44,7 +45,8 @@ impl Apply {
         };
         let uid = live.metadata.uid.clone().unwrap_or_default();
         let version = live.metadata.resource_version.clone().unwrap_or_default();
-        let ours = is_ours(&live, &intent.claim_uid);
+        let controller = owner::controller(live.metadata.owner_references.as_deref());
+        let ours = controller.is_some_and(|owner| owner.uid == intent.claim_uid);
         if intent.files.is_empty() {
             if ours {
                 self.api.delete(place, &uid, &version).await?;
@@ -52,7 +54,14 @@ impl Apply {
             return Ok(FilesOutcome::Done);
         }
         if !ours {
-            return Ok(FilesOutcome::Conflict);
+            let of_claim = controller
+                .and_then(owner::claim)
+                .is_some_and(|claim| claim == intent.claim);
+            return Ok(if of_claim {
+                FilesOutcome::LeftOver
+            } else {
+                FilesOutcome::Conflict
+            });
         }
         let wanted = object(intent, Some((&uid, &version)))?;
         if covers(&live, &wanted) {
@@ -75,11 +84,6 @@ impl Apply {
         self.api.create(Kind::Secret, namespace, &made).await?;
         Ok(())
     }
-}
-
-fn is_ours(live: &DynamicObject, claim_uid: &str) -> bool {
-    let mut owners = live.metadata.owner_references.iter().flatten();
-    owners.any(|owner| owner.controller == Some(true) && owner.uid == claim_uid)
 }
 
 /// The Secret; to put it in place of one, with that one's UID and resourceVersion.

@@ -79,7 +79,7 @@ impl Apply {
         let Some(live) = self.api.get(place).await? else {
             return Ok(());
         };
-        if intent.is_ours(&untyped(&live)?) {
+        if intent.taken(&untyped(&live)?).is_none() {
             let uid = live.metadata.uid.as_deref().unwrap_or_default();
             let version = live.metadata.resource_version.as_deref();
             let version = version.unwrap_or_default();
@@ -103,8 +103,8 @@ impl Apply {
         let place = place(intent);
         let live = self.api.get(place).await?.ok_or(Again::Gone)?;
         let standing = untyped(&live)?;
-        if !intent.is_ours(&standing) {
-            return Ok(Outcome::Conflict);
+        if let Some(taken) = intent.taken(&standing) {
+            return Ok(taken);
         }
         let merged = typed(&intent.merged(&standing))?;
         if matches!(intent.action, Action::Update(_)) {

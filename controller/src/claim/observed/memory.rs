@@ -157,6 +157,7 @@ impl Memory {
                 Outcome::Created(_)
                 | Outcome::Updated(_)
                 | Outcome::Unchanged(_)
+                | Outcome::LeftOver
                 | Outcome::Conflict => {}
             }
         }

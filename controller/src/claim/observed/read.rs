@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{
     AllowedTarget, Disruption, LiveObject, ObservedContainer, ObservedPod, ObservedReplicaSet,
-    Target, TargetPort, Terminated, Unready, Waiting,
+    Target, TargetPort, Terminated, Unready, Waiting, owner,
 };
 use crate::claim::plan::digest;
 
@@ -27,10 +27,15 @@ impl LiveObject {
         let metadata = object.get("metadata")?;
         let text = |key: &str| metadata.get(key).and_then(Value::as_str);
         let owners = metadata.get("ownerReferences").and_then(Value::as_array);
-        let controller = owners.into_iter().flatten().find_map(|owner| {
-            let controls = owner.get("controller").and_then(Value::as_bool) == Some(true);
-            let uid = owner.get("uid").and_then(Value::as_str);
-            controls.then_some(uid).flatten()
+        let owners = owners.into_iter().flatten();
+        let owners = owners.filter_map(|owner| serde_json::from_value(owner.clone()).ok());
+        let owners: Vec<OwnerReference> = owners.collect();
+        let controller = owner::controller(Some(&owners));
+        let name = text("name").unwrap_or_default();
+        let of_claim = controller.and_then(owner::claim).is_some_and(|claim| {
+            [names::sandbox(claim), names::egress(claim)]
+                .iter()
+                .any(|of_claim| of_claim == name)
         });
         let annotations = metadata.get("annotations");
         let annotation = |key: &str| {
@@ -40,7 +45,8 @@ impl LiveObject {
         Some(Self {
             uid: text("uid")?.to_owned(),
             resource_version: text("resourceVersion").unwrap_or_default().to_owned(),
-            controller: controller.map(str::to_owned),
+            controller: controller.map(|owner| owner.uid.clone()),
+            of_claim,
             digest: digest(object),
             intent: annotation(names::ANNOTATION_INTENT),
             bindings: annotation(names::ANNOTATION_BINDINGS),
@@ -251,9 +257,7 @@ impl Terminated {
 }
 
 fn controller_of(owners: Option<&[OwnerReference]>) -> Option<String> {
-    let mut all = owners.unwrap_or_default().iter();
-    let controller = all.find(|owner| owner.controller == Some(true));
-    controller.map(|owner| owner.uid.clone())
+    owner::controller(owners).map(|owner| owner.uid.clone())
 }
 
 #[cfg(test)]

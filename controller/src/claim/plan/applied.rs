@@ -6,7 +6,7 @@ use crate::claim::observed::{HeldBack, ObjectKind};
 /// What apply did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Applied {
-    /// In order of the plan; what comes behind a refusal or a conflict was not tried.
+    /// In order of the plan; what comes behind a refusal or a name that is taken was not tried.
     pub outcomes: Vec<(ObjectKind, Outcome)>,
     /// What became of the Secret with the placed files, if the plan has one.
     pub files: Option<FilesOutcome>,
@@ -34,6 +34,8 @@ pub enum Outcome {
     HeldBack(HeldBack),
     /// The API server refused the write.
     Refused(Refusal),
+    /// An object of the name exists and is an earlier claim's of our name: it is being collected.
+    LeftOver,
     /// An object of the name exists and is not ours.
     Conflict,
 }
@@ -46,7 +48,7 @@ impl Outcome {
 
     /// Whether what comes behind it is not tried.
     pub fn stops(&self) -> bool {
-        matches!(self, Self::Refused(_) | Self::Conflict)
+        matches!(self, Self::Refused(_) | Self::LeftOver | Self::Conflict)
     }
 
     /// Whether the object's spec is ours of now since. A heal of labels or owners leaves it as it was.
@@ -54,7 +56,11 @@ impl Outcome {
         match self {
             Self::Created(_) | Self::Updated(_) => true,
             Self::Healed { paths, .. } => paths.iter().any(|path| path.starts_with(".spec")),
-            Self::Unchanged(_) | Self::HeldBack(_) | Self::Refused(_) | Self::Conflict => false,
+            Self::Unchanged(_)
+            | Self::HeldBack(_)
+            | Self::Refused(_)
+            | Self::LeftOver
+            | Self::Conflict => false,
         }
     }
 
@@ -65,7 +71,7 @@ impl Outcome {
             | Self::Updated(stored)
             | Self::Unchanged(stored)
             | Self::Healed { stored, .. } => Some(stored),
-            Self::HeldBack(_) | Self::Refused(_) | Self::Conflict => None,
+            Self::HeldBack(_) | Self::Refused(_) | Self::LeftOver | Self::Conflict => None,
         }
     }
 }

@@ -14,12 +14,13 @@ use crate::claim::observed::ObjectKind;
 const MAX_NOTE: usize = 1000;
 
 /// Reasons of a claim that is well, or waits as it should.
-const GOOD: [&str; 5] = [
+const GOOD: [&str; 6] = [
     reason::SANDBOX_STARTING,
     reason::SANDBOX_READY,
     reason::CEILING_REACHED,
     reason::SESSION_LIMIT_REACHED,
     reason::INSTANCE_LIMIT_REACHED,
+    reason::PREVIOUS_OBJECTS_REMAIN,
 ];
 
 /// The Events between two statuses.

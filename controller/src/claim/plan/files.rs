@@ -17,7 +17,9 @@ pub struct FilesIntent {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// UID of the claim it is for.
+    /// The claim it is for.
+    pub claim: String,
+    /// UID of that.
     pub claim_uid: String,
     /// Its labels and owner.
     pub metadata: Value,
@@ -33,6 +35,8 @@ pub enum FilesOutcome {
     /// The API server refused, with this code, or 0 where there was no answer. Its words may quote
     /// what was sent, and are not kept (K-032).
     Refused(u16),
+    /// A Secret of the name exists and is an earlier claim's of our name: it is being collected.
+    LeftOver,
     /// A Secret of the name exists and is not ours.
     Conflict,
 }
@@ -46,6 +50,7 @@ impl FilesIntent {
         Self {
             namespace: claim.namespace().unwrap_or_default(),
             name,
+            claim: claim.name_any(),
             claim_uid: claim.metadata.uid.clone().unwrap_or_default(),
             metadata: serde_json::to_value(metadata).unwrap_or_else(|_| json!({})),
             files,

@@ -122,9 +122,12 @@ fn asks(observed: &Observed, settings: &Settings, verified: bool) -> Gate {
     match failure {
         Some(finding) => Gate::Fail(finding),
         None if verified || !admitted => Gate::Admit,
-        None if before_bind => mounts(observed),
-        None => Gate::Build {
-            makes_directory: false,
+        None => match names::awaits_previous(observed) {
+            Some(finding) => Gate::Wait(finding),
+            None if before_bind => mounts(observed),
+            None => Gate::Build {
+                makes_directory: false,
+            },
         },
     }
 }

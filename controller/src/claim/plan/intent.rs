@@ -12,7 +12,7 @@ use sandgate_shared::{api::SandboxClaim, names};
 use serde_json::{Map, Value};
 
 use super::{Action, Intent, digest::hash};
-use crate::claim::observed::{LiveObject, ObjectKind, Observed};
+use crate::claim::observed::{ObjectKind, Observed};
 
 /// A manifest with its hash, before it is known what to do about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,15 +70,6 @@ impl Sealed {
 }
 
 impl Intent {
-    /// Whether a live object of this name is ours to write: its controller is this claim, or it is
-    /// the very object we wrote before. Anything else is never adopted. The baseline policy is ours
-    /// whoever made it: its name is reserved (O-037).
-    pub fn is_ours(&self, live: &Value) -> bool {
-        self.kind == ObjectKind::Baseline
-            || LiveObject::read(live)
-                .is_some_and(|live| is_ours(&live, &self.claim_uid, self.known_uid.as_deref()))
-    }
-
     /// What a PUT carries: the live metadata with our labels, our annotations and our owner
     /// reference alone, and our whole spec, or the live one where that is kept. The live uid and
     /// resourceVersion are its preconditions.
@@ -130,13 +121,6 @@ const WRITTEN_FROM: [&str; 2] = [names::ANNOTATION_BINDINGS, names::ANNOTATION_P
 fn is_as_made(live: &Value) -> bool {
     let generation = live.pointer("/metadata/generation");
     generation.and_then(Value::as_i64) == Some(1)
-}
-
-/// Whether a live object belongs to the claim of this UID; `known` is the UID of the object we
-/// wrote last, which stays ours when a stranger strips our owner reference off it.
-pub(super) fn is_ours(live: &LiveObject, claim_uid: &str, known: Option<&str>) -> bool {
-    !claim_uid.is_empty()
-        && (live.controller.as_deref() == Some(claim_uid) || known == Some(live.uid.as_str()))
 }
 
 /// Metadata of an object of the sandbox (O-002).

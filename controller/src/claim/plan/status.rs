@@ -25,7 +25,8 @@ use self::{
     requeue::{requeue, turn},
 };
 use super::{
-    Applied, Build, FilesOutcome, Finding, Plan, RefusalClass, Settings, StatusDecision, Verdict,
+    Applied, Build, FilesOutcome, Finding, Outcome, Plan, RefusalClass, Settings, StatusDecision,
+    Verdict,
     events::{events, moved},
     gate::{conflict, ever_bound},
     intent::runtime_label,
@@ -122,7 +123,7 @@ impl Report<'_> {
     /// The status of a claim whose objects stand or are being made; `None` where nothing can be
     /// said because the namespace is going.
     fn building(&self, build: &Build) -> Option<SandboxClaimStatus> {
-        if let Some(kind) = self.conflict() {
+        if let Some(kind) = self.first(&Outcome::Conflict) {
             return Some(self.settle(ClaimPhase::Failed, &conflict(self.observed, kind)));
         }
         let files = self.files_trouble();
@@ -148,7 +149,7 @@ impl Report<'_> {
                 refusal.class(&self.settings.operator_username),
             )
         });
-        let trouble = trouble.or(files);
+        let trouble = trouble.or_else(|| self.left_over()).or(files);
         let standing = ObjectKind::OWNED.iter().all(|kind| self.stands(*kind));
         let waits = build
             .proxy

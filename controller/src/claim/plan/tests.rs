@@ -12,6 +12,7 @@ mod kubelet;
 mod laws;
 mod life;
 mod mounts;
+mod previous;
 mod proxy;
 mod proxy_fixtures;
 mod proxy_life;

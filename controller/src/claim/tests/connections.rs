@@ -187,6 +187,28 @@ async fn a_secret_that_cannot_be_read_is_told_by_name_alone() {
     assert_eq!(world.standing(), before);
 }
 
+// Proves: K-005, O-001
+#[tokio::test]
+async fn the_files_of_an_earlier_claim_of_the_name_are_waited_for_and_left_alone() {
+    let world = world();
+    let left = json!({
+        "metadata": {"namespace": "ns", "name": FILES, "uid": "theirs", "ownerReferences": [{
+            "apiVersion": "omnia.altairalabs.ai/v1alpha1", "kind": "SandboxClaim", "name": "a",
+            "uid": "earlier", "controller": true,
+        }]},
+        "data": {"theirs": "dGhlaXJz"},
+    });
+    world.server.put(Kind::Secret, left);
+    world.look().await;
+    assert_eq!(world.ready()["reason"], "PreviousObjectsRemain");
+    assert_eq!(rendered(&world), Some(json!("dGhlaXJz")));
+    assert_eq!(world.sandbox(Kind::Deployment), None);
+    world.server.take(Kind::Secret, "ns", FILES);
+    world.list();
+    world.look().await;
+    assert_eq!(world.ready()["reason"], "SandboxStarting");
+}
+
 // Proves: K-005
 #[tokio::test]
 async fn a_secret_of_somebody_else_is_left_alone() {

@@ -20,6 +20,7 @@ use proptest_state_machine::ReferenceStateMachine as _;
 use rstest::rstest;
 
 use mutants::Mutant;
+use people::{Class, Deed};
 use steps::{Step, Story};
 use world::World;
 
@@ -153,6 +154,32 @@ fn stories_come_to_everything_that_can_become_of_a_claim() {
     ] {
         assert!(seen.contains(wanted), "no claim was {wanted}: {seen:#?}");
     }
+}
+
+// Proves: O-001, C-029
+#[test]
+fn a_claim_made_again_before_its_objects_are_gone_waits_for_that_and_is_bound() {
+    let (claim, session, class, most) = (0, 0, Class::Quick, None);
+    let looks = [Step::HearAll { who: 0 }, Step::Work { who: 0, looks: 9 }];
+    let make = Deed::Make {
+        claim,
+        session,
+        class,
+        most,
+    };
+    let again = Deed::Remake {
+        claim,
+        session,
+        class,
+    };
+    let deeds = [make, again].map(|deed| [vec![Step::Deed(deed)], looks.to_vec()].concat());
+    let steps = deeds.concat();
+    assert_eq!(play(&steps, Mutant::None, || {}), Vec::<String>::new());
+    let seen = told(&steps);
+    assert!(
+        seen.contains("Pending / PreviousObjectsRemain"),
+        "{seen:#?}"
+    );
 }
 
 /// Every phase and reason that a claim had in a story: `Failed / NameConflict`.

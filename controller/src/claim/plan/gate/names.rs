@@ -4,30 +4,51 @@ use sandgate_shared::reason;
 
 use crate::claim::{
     observed::{ObjectKind, Observed},
-    plan::{Finding, connections::Standing, intent::is_ours},
+    plan::{Finding, Whose, connections::Standing, previous_remains},
 };
 
 /// Whether the live object of a kind is this claim's own.
 pub(in crate::claim::plan) fn owns(observed: &Observed, kind: ObjectKind) -> bool {
-    let uid = observed.claim.metadata.uid.as_deref().unwrap_or_default();
-    let known = observed.memory.applied.get(&kind);
-    observed
-        .live(kind)
-        .is_some_and(|live| is_ours(live, uid, known.map(|record| record.uid.as_str())))
+    whose(observed, kind) == Some(Whose::Ours)
 }
 
-/// A foreign object of one of our names is never adopted and never touched. The names of an egress proxy
-/// are ours only where the claim is to have one.
+fn whose(observed: &Observed, kind: ObjectKind) -> Option<Whose> {
+    let uid = observed.claim.metadata.uid.as_deref().unwrap_or_default();
+    let known = observed.memory.applied.get(&kind);
+    let known = known.map(|record| record.uid.as_str());
+    Some(Whose::of(observed.live(kind)?, uid, known))
+}
+
+/// A foreign object of one of our names is never adopted and never touched.
 pub(super) fn name_conflict(observed: &Observed) -> Option<Finding> {
+    first(observed, Whose::Foreign).map(|kind| conflict(observed, kind))
+}
+
+/// What stands of an earlier claim of the name, in the way of a claim of which nothing stands yet. It holds its
+/// place while it waits, as one does that waits for its storage. Where something of it stands, that is looked
+/// after, and a write tells of what is in its way: a credential is taken away whatever else there is (K-031).
+pub(super) fn awaits_previous(observed: &Observed) -> Option<Finding> {
+    if ObjectKind::all_owned().any(|kind| owns(observed, kind)) {
+        return None;
+    }
+    let kind = first(observed, Whose::Previous)?;
+    let claim = observed.claim.metadata.name.as_deref();
+    Some(previous_remains(
+        kind.as_str(),
+        &kind.name(claim.unwrap_or_default()),
+    ))
+}
+
+/// The first object of one of our names that is whose. The names of an egress proxy are ours only where the
+/// claim is to have one.
+fn first(observed: &Observed, of: Whose) -> Option<ObjectKind> {
     let mut kinds = ObjectKind::OWNED
         .iter()
         .chain(ObjectKind::OF_PROXY)
         .copied();
-    let foreign = kinds.find(|kind| {
-        let foreign = observed.live(*kind).is_some() && !owns(observed, *kind);
-        foreign && (!kind.is_of_proxy() || has_hosts(observed))
-    });
-    foreign.map(|kind| conflict(observed, kind))
+    kinds.find(|kind| {
+        whose(observed, *kind) == Some(of) && (!kind.is_of_proxy() || has_hosts(observed))
+    })
 }
 
 fn has_hosts(observed: &Observed) -> bool {

@@ -12,7 +12,7 @@ use crate::claim::{
     observed::{ObjectKind, Observed},
     plan::{
         Build, ContentOutcome, FilesOutcome, Finding, Refusal, RefusalClass,
-        gate::bound_before_policy,
+        gate::bound_before_policy, previous_remains,
     },
 };
 
@@ -35,6 +35,7 @@ impl Report<'_> {
         let name = names::placed_files(&self.observed.claim.name_any());
         match self.applied.files.as_ref()? {
             FilesOutcome::Done => None,
+            FilesOutcome::LeftOver => Some(previous_remains("Secret", &name)),
             FilesOutcome::Conflict => Some(Finding {
                 reason: reason::NAME_CONFLICT,
                 message: format!(

@@ -10,6 +10,10 @@ use crate::claim::{
     plan::{Applied, Build, Outcome},
 };
 
+/// How often an earlier claim's object that a write came upon is looked at. That it goes is heard of, unless
+/// somebody took its labels.
+const LEFT_OVER_CHECK: Duration = Duration::from_secs(10);
+
 /// The moment at which something has to be looked at again though nothing happens.
 pub(super) fn requeue(
     observed: &Observed,
@@ -36,7 +40,10 @@ pub(super) fn requeue(
         Duration::from_secs(seconds.unsigned_abs())
     });
     let proxy = build.proxy.as_ref().and_then(|proxy| proxy.again);
-    until.into_iter().chain(proxy).min()
+    let mut outcomes = applied.outcomes.iter();
+    let left_over = outcomes.any(|(_, outcome)| *outcome == Outcome::LeftOver);
+    let left_over = left_over.then_some(LEFT_OVER_CHECK);
+    until.into_iter().chain(proxy).chain(left_over).min()
 }
 
 /// When the directory of the claim with this UID is looked at again: after `every` at the latest (Q38). Claims

@@ -8,7 +8,7 @@ use sandgate_shared::{api::sandbox_claim::AppliedObject, names};
 use super::Report;
 use crate::claim::{
     observed::ObjectKind,
-    plan::{Build, Outcome, Refusal, gate::owns},
+    plan::{Build, Finding, Outcome, Refusal, gate::owns, previous_remains},
 };
 
 impl Report<'_> {
@@ -56,11 +56,18 @@ impl Report<'_> {
         written || owns(self.observed, kind)
     }
 
-    pub(super) fn conflict(&self) -> Option<ObjectKind> {
+    /// The first object that a write came to this of.
+    pub(super) fn first(&self, wanted: &Outcome) -> Option<ObjectKind> {
         let mut outcomes = self.applied.outcomes.iter();
-        outcomes
-            .find(|(_, outcome)| *outcome == Outcome::Conflict)
-            .map(|(kind, _)| *kind)
+        let found = outcomes.find(|(_, outcome)| outcome == wanted);
+        found.map(|(kind, _)| *kind)
+    }
+
+    /// What a write came upon of an earlier claim of the name.
+    pub(super) fn left_over(&self) -> Option<Finding> {
+        let kind = self.first(&Outcome::LeftOver)?;
+        let claim = self.observed.claim.name_any();
+        Some(previous_remains(kind.as_str(), &kind.name(&claim)))
     }
 
     /// The refusal that holds the claim up: of this pass, or of an earlier one that is not tried

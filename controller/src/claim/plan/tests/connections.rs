@@ -440,6 +440,7 @@ fn the_files_of_a_failed_claim_go() {
 #[rstest]
 #[case::refused(FilesOutcome::Refused(422), "WriteRetried", ClaimPhase::Pending)]
 #[case::unanswered(FilesOutcome::Refused(0), "WriteRetried", ClaimPhase::Pending)]
+#[case::left_over(FilesOutcome::LeftOver, "PreviousObjectsRemain", ClaimPhase::Pending)]
 #[case::foreign(FilesOutcome::Conflict, "NameConflict", ClaimPhase::Failed)]
 fn files_that_cannot_be_written_are_told_in_our_own_words(
     #[case] outcome: FilesOutcome,

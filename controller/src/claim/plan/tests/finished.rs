@@ -90,6 +90,7 @@ fn a_finished_pod_of_a_deployment_that_is_another_claims_is_left_alone() {
     world.pod_is(evicted);
     let live = world.observed.deployment.as_mut().unwrap();
     live.controller = Some("uid-of-another-claim".to_owned());
+    live.of_claim = false;
     world.observed.memory.applied.clear();
     let stranger = world.observed.deployment.clone();
     assert_eq!(world.plan(at(1)).finished, []);

@@ -300,8 +300,8 @@ impl World {
         let Some(live) = self.store.get(&intent.kind).cloned() else {
             return Outcome::Created(self.put(intent.kind, intent.object.clone()));
         };
-        if !intent.is_ours(&live) {
-            return Outcome::Conflict;
+        if let Some(taken) = intent.taken(&live) {
+            return taken;
         }
         let merged = intent.merged(&live);
         let merged = with_defaults(intent.kind, merged, Some(&live), &self.service_address);

@@ -18,10 +18,7 @@ use crate::kind::Kind;
 pub struct Facts {
     /// Classes that were taken.
     classes: BTreeSet<&'static str>,
-    /// Claims that were ever made.
-    made: BTreeSet<&'static str>,
-    /// Claims one of whose names somebody else had, or an earlier claim of the name: what was made for that
-    /// one may stand still, or be on its way to be made.
+    /// Claims one of whose names somebody else had.
     taken: BTreeSet<&'static str>,
     /// A Connection or its Secret was taken.
     cut_off: bool,
@@ -33,11 +30,6 @@ impl Facts {
     /// Takes note of what is about to be done.
     pub fn note(&mut self, deed: &Deed) {
         match deed {
-            Deed::Make { claim, .. } => {
-                let name = CLAIMS[*claim];
-                let again = !self.made.insert(name);
-                self.taken.extend(again.then_some(name));
-            }
             Deed::Obstruct { claim, .. } => {
                 self.taken.insert(CLAIMS[*claim]);
             }

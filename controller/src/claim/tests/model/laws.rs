@@ -5,7 +5,9 @@ mod limits;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sandgate_shared::names::{BASELINE_POLICY, COMPONENT_EGRESS, LABEL_CLAIM_UID, LABEL_COMPONENT};
+use sandgate_shared::names::{
+    self, BASELINE_POLICY, COMPONENT_EGRESS, LABEL_CLAIM_UID, LABEL_COMPONENT,
+};
 use serde_json::{Value, json};
 
 use super::claims::{Claim, Standing};
@@ -110,6 +112,9 @@ impl Laws {
         } else if claim.phase() == "Failed" {
             let reason = claim.condition("Ready").unwrap_or_default().1;
             self.failed.insert(uid.clone(), reason.to_owned());
+            if reason == "NameConflict" && !self.was_taken(name) {
+                broken.push(format!("{name} failed for a name that nobody else had"));
+            }
         }
         if self.admitted.contains_key(&uid) && !claim.is_admitted() {
             broken.push(format!("{name} was admitted, and that is taken back"));
@@ -121,6 +126,13 @@ impl Laws {
         }
         path.clone_into(recorded);
         broken
+    }
+
+    /// Whether an object of nobody's ever bore the name of the claim's.
+    fn was_taken(&self, claim: &str) -> bool {
+        let name = names::sandbox(claim);
+        let mut history = self.history.iter();
+        history.any(|it| it.text("/metadata/name") == name && owner(&it.object).is_empty())
     }
 
     /// What a process wrote.
@@ -154,6 +166,9 @@ impl Laws {
             }
             Some(_) if !self.ours.contains(&uid) => {
                 broken.push(format!("{path} is somebody else's, and was touched"));
+            }
+            Some(before) if !event.gone && owner(before) != owner(&event.object) => {
+                broken.push(format!("{path} is an earlier claim's, and was taken over"));
             }
             Some(before) if event.is("deployments") => {
                 broken.extend(self.rolled(event, before));

@@ -57,6 +57,12 @@ pub enum Deed {
         class: Class,
         most: Option<u32>,
     },
+    /// It is gone, and made again under its name before anything of it is.
+    Remake {
+        claim: usize,
+        session: usize,
+        class: Class,
+    },
     /// It is gone at once, or after it has been on its way out for a while.
     Unmake {
         claim: usize,
@@ -212,6 +218,14 @@ impl Deed {
                 class,
                 most,
             } => make(server, CLAIMS[*claim], *session, *class, *most),
+            Self::Remake {
+                claim,
+                session,
+                class,
+            } => {
+                server.take(Kind::SandboxClaim, "ns", CLAIMS[*claim]);
+                make(server, CLAIMS[*claim], *session, *class, None);
+            }
             Self::Unmake { claim, at_once } => {
                 let name = CLAIMS[*claim];
                 if *at_once {

@@ -126,7 +126,10 @@ impl ReferenceStateMachine for Story {
     fn preconditions(story: &Self, step: &Step) -> bool {
         match step {
             Step::Deed(
-                Deed::Unmake { claim, .. } | Deed::Harm { claim, .. } | Deed::Pods { claim, .. },
+                Deed::Remake { claim, .. }
+                | Deed::Unmake { claim, .. }
+                | Deed::Harm { claim, .. }
+                | Deed::Pods { claim, .. },
             ) => story.claims.contains(claim),
             _ => true,
         }
@@ -183,6 +186,8 @@ fn deed(there: &[usize]) -> impl Strategy<Value = Deed> + use<> {
     );
     prop_oneof![
         6 => (claim(), any::<bool>()).prop_map(|(claim, at_once)| Deed::Unmake { claim, at_once }),
+        6 => (claim(), 0..2_usize, class())
+            .prop_map(|(claim, session, class)| Deed::Remake { claim, session, class }),
         8 => limit.prop_map(|(concurrent, per_session)| Deed::Limit { concurrent, per_session }),
         2 => (class(), 1..9_u32).prop_map(|(class, value)| Deed::EditClass { class, value }),
         1 => class().prop_map(Deed::TakeClass),
