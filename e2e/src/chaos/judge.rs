@@ -4,6 +4,8 @@
 mod admission;
 mod constant;
 mod order;
+mod pods;
+mod proxy;
 mod sandbox;
 mod seat;
 mod secrets;
@@ -60,6 +62,10 @@ const LAWS: &[Law] = &[
     (
         "the first sandbox of a namespace comes after its baseline policy",
         sandbox::baseline_first,
+    ),
+    (
+        "a sandbox that is told of an egress proxy comes after it",
+        proxy::late,
     ),
     (
         "no sandbox is rolled, bound or not, unless a stranger edited it",

@@ -1,23 +1,14 @@
 //! Laws of what is built, and what has to stand in the end. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use sandgate_shared::names::{self, BASELINE_POLICY};
+use sandgate_shared::names::{self, BASELINE_POLICY, COMPONENT_SANDBOX};
 use serde_json::Value;
 
 use super::of_kind;
-use super::seat::{self, STALE, Seat as _, claim_of};
-use super::secrets;
+use super::seat::{self, Seat as _, claim_of};
+use super::{pods, proxy, secrets};
 use crate::chaos::history::{Change, Kind, Standing, leaving, standing};
-
-fn is_ready(pod: &Change) -> bool {
-    let conditions = pod.object.pointer("/status/conditions");
-    let mut conditions = conditions.and_then(Value::as_array).into_iter().flatten();
-    let ready = |it: &Value| {
-        it.get("type") == Some(&"Ready".into()) && it.get("status") == Some(&"True".into())
-    };
-    !pod.gone && conditions.any(ready)
-}
 
 fn has_addresses(claim: &Change) -> bool {
     let addresses = claim.object.pointer("/status/addresses");
@@ -32,27 +23,13 @@ pub fn addresses(history: &[Change]) -> Vec<(u64, String)> {
     for claim in of_kind(history, Kind::Claim) {
         if !has_addresses(claim) {
             had.remove(claim.uid());
-        } else if had.insert(claim.uid()) && !a_pod_was_ready(history, claim) {
+        } else if had.insert(claim.uid())
+            && !pods::one_was_ready(history, claim, claim.uid(), COMPONENT_SANDBOX)
+        {
             found.push((claim.version, claim.place.2.clone()));
         }
     }
     found
-}
-
-/// Whether a pod of the claim was ready when this version was written, or so shortly before that whoever
-/// wrote it may not have known better.
-fn a_pod_was_ready(history: &[Change], claim: &Change) -> bool {
-    let mut last: BTreeMap<&str, bool> = BTreeMap::new();
-    let since = claim.at.saturating_sub(STALE);
-    let pods = of_kind(history, Kind::Pod).filter(|it| claim_of(it) == claim.uid());
-    for pod in pods.filter(|it| it.version < claim.version) {
-        let was = last.insert(pod.uid(), is_ready(pod));
-        // It was, until a moment ago.
-        if was == Some(true) && pod.at > since {
-            return true;
-        }
-    }
-    last.values().any(|ready| *ready)
 }
 
 pub fn baseline_first(history: &[Change]) -> Vec<(u64, String)> {
@@ -103,6 +80,9 @@ pub fn unsettled(history: &[Change], may_fail: &[(String, String)]) -> Vec<Strin
             told.push(said(&misplaced));
         }
         let builds = claim.is_live() && claim.is_admitted();
+        if let Some(proxy) = proxy::misplaced(&now, claim, builds) {
+            told.push(said(&proxy));
+        }
         for kind in [Kind::Deployment, Kind::Service, Kind::Policy] {
             let wanted = names::sandbox(&claim.place.2);
             let place = (kind, claim.place.1.clone(), wanted);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sandgate_shared::names::LABEL_CLAIM_UID;
+use sandgate_shared::names::{LABEL_CLAIM_UID, LABEL_COMPONENT};
 use sandgate_shared::reason::condition;
 use serde_json::Value;
 
@@ -68,8 +68,17 @@ impl Seat for Change {
 
 /// The UID of the claim that an object is labelled with; empty without.
 pub fn claim_of(change: &Change) -> &str {
-    let label = LABEL_CLAIM_UID.replace('/', "~1");
-    change.text(&format!("/metadata/labels/{label}"))
+    label(change, LABEL_CLAIM_UID)
+}
+
+/// What part of a claim an object says to be; empty without.
+pub fn component_of(change: &Change) -> &str {
+    label(change, LABEL_COMPONENT)
+}
+
+fn label<'a>(change: &'a Change, key: &str) -> &'a str {
+    let key = key.replace('/', "~1");
+    change.text(&format!("/metadata/labels/{key}"))
 }
 
 /// Status and reason of a condition.

@@ -31,16 +31,21 @@ pub fn plain(history: &[Change]) -> Vec<Change> {
     history.iter().filter(|it| !follows(it)).cloned().collect()
 }
 
+/// Whether the Connection of a namespace stands, and its Secret.
+pub fn source_stands(now: &Standing<'_>, namespace: &str) -> bool {
+    [Kind::Connection, Kind::Secret].iter().all(|kind| {
+        let mut there = now.values().filter(|it| it.place.0 == *kind);
+        there.any(|it| it.place.1 == namespace && claim_of(it).is_empty())
+    })
+}
+
 /// Whether a credential that stands is not placed, or one that is gone still is: in the end.
 pub fn misplaced(now: &Standing<'_>, claim: &Change) -> Option<String> {
     if claim.text("/spec/classRef/name") != WIRED || !claim.is_admitted() || !claim.is_live() {
         return None;
     }
     let namespace = &claim.place.1;
-    let all_there = [Kind::Connection, Kind::Secret].iter().all(|kind| {
-        let mut there = now.values().filter(|it| it.place.0 == *kind);
-        there.any(|it| it.place.1 == *namespace && claim_of(it).is_empty())
-    });
+    let all_there = source_stands(now, namespace);
     let sandbox = names::sandbox(&claim.place.2);
     let deployment = now.get(&(Kind::Deployment, namespace.clone(), sandbox.clone()))?;
     let placed = deployment.object.to_string().contains("secretKeyRef");
