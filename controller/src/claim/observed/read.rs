@@ -9,6 +9,7 @@ use k8s_openapi::{
     jiff::Timestamp,
 };
 use sandgate_shared::names;
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::{
@@ -28,7 +29,7 @@ impl LiveObject {
         let text = |key: &str| metadata.get(key).and_then(Value::as_str);
         let owners = metadata.get("ownerReferences").and_then(Value::as_array);
         let owners = owners.into_iter().flatten();
-        let owners = owners.filter_map(|owner| serde_json::from_value(owner.clone()).ok());
+        let owners = owners.filter_map(|owner| OwnerReference::deserialize(owner).ok());
         let owners: Vec<OwnerReference> = owners.collect();
         let controller = owner::controller(Some(&owners));
         let name = text("name").unwrap_or_default();

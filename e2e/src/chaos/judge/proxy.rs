@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sandgate_shared::names::{self, ANNOTATION_PROXY, COMPONENT_EGRESS};
 
-use super::seat::{claim_of, component_of};
+use super::seat::{self, claim_of, component_of};
 use super::{of_kind, pods, secrets};
 use crate::chaos::deeds::WIRED;
 use crate::chaos::history::{Change, Kind, Standing};
@@ -32,14 +32,11 @@ pub fn late(history: &[Change]) -> Vec<(u64, String)> {
 
 /// What of a proxy stands though its claim has no host to reach any more, or the other way round: in the end.
 pub fn misplaced(now: &Standing<'_>, claim: &Change, builds: bool) -> Option<String> {
-    let namespace = &claim.place.1;
     let wired = claim.text("/spec/classRef/name") == WIRED;
-    let wanted = builds && wired && secrets::source_stands(now, namespace);
-    let stands = [Kind::Deployment, Kind::Service, Kind::Policy].map(|kind| {
-        let place = (kind, namespace.clone(), names::egress(&claim.place.2));
-        now.get(&place)
-            .is_some_and(|it| claim_of(it) == claim.uid())
-    });
+    let wanted = builds && wired && secrets::source_stands(now, &claim.place.1);
+    let name = names::egress(&claim.place.2);
+    let stands = [Kind::Deployment, Kind::Service, Kind::Policy]
+        .map(|kind| seat::stands(now, claim, kind, &name));
     (stands != [wanted; 3]).then(|| {
         format!(
             "its proxy is wanted: {wanted}, and Deployment, Service and policy stand: {stands:?}"

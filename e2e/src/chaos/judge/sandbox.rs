@@ -84,11 +84,7 @@ pub fn unsettled(history: &[Change], may_fail: &[(String, String)]) -> Vec<Strin
             told.push(said(&proxy));
         }
         for kind in [Kind::Deployment, Kind::Service, Kind::Policy] {
-            let wanted = names::sandbox(&claim.place.2);
-            let place = (kind, claim.place.1.clone(), wanted);
-            let stands = now
-                .get(&place)
-                .is_some_and(|it| claim_of(it) == claim.uid());
+            let stands = seat::stands(&now, claim, kind, &names::sandbox(&claim.place.2));
             if stands != builds {
                 told.push(said(&format!("its {kind:?} stands: {stands}")));
             }

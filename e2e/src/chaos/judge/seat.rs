@@ -71,6 +71,13 @@ pub fn claim_of(change: &Change) -> &str {
     label(change, LABEL_CLAIM_UID)
 }
 
+/// Whether an object of this kind and name stands, and is the claim's.
+pub fn stands(now: &Standing<'_>, claim: &Change, kind: Kind, name: &str) -> bool {
+    let place = (kind, claim.place.1.clone(), name.to_owned());
+    now.get(&place)
+        .is_some_and(|it| claim_of(it) == claim.uid())
+}
+
 /// What part of a claim an object says to be; empty without.
 pub fn component_of(change: &Change) -> &str {
     label(change, LABEL_COMPONENT)
