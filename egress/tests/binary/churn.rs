@@ -1,24 +1,37 @@
-//! Very many short tunnels beside idle ones, some of them broken off: nothing is lost, nothing is kept.
+//! Very many short tunnels beside idle ones, some of them broken off by either end, while the allowlist
+//! changes all the time: nothing is lost, nothing is kept.
+
+mod ends;
+mod fate;
 
 use std::fs;
 use std::net::Ipv4Addr;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sha2::{Digest as _, Sha256};
-use socket2::SockRef;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 
-use crate::process::{Process, sent};
+use self::ends::{Became, answer, go_through, live, tunnel};
+use self::fate::{COMING_AND_GOING, Fate, KEPT};
+use crate::process::{Process, replace, sent};
 use crate::room::{dns, run_inside, serve};
 
-const TUNNELS: usize = 20_000;
-const IDLE: usize = 200;
 const AT_ONCE: usize = 16;
-/// Of those that are still counted when memory is measured first.
-const WARM: usize = 4_000;
+const SEED: u64 = 8;
+const BETWEEN_RELOADS: Duration = Duration::from_millis(20);
+/// Descriptors that may be more than before: pipes that are kept for the next tunnel, two each.
+const KEPT_DESCRIPTORS: usize = 32;
+/// KiB that may be more than before.
+const KEPT_MEMORY: usize = 3 * 1024;
+
+struct Scale {
+    tunnels: usize,
+    /// Of those, how many come before memory is measured first.
+    warm: usize,
+    idle: usize,
+}
 
 #[test]
 fn twenty_thousand_tunnels_leave_no_descriptor_no_memory_and_no_byte_behind() {
@@ -28,145 +41,127 @@ fn twenty_thousand_tunnels_leave_no_descriptor_no_memory_and_no_byte_behind() {
 #[test]
 #[ignore = "runs in a network of its own, which another test makes"]
 fn inside() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(churn());
+    churn(&Scale {
+        tunnels: 20_000,
+        warm: 4_000,
+        idle: 200,
+    });
 }
 
-async fn churn() {
-    let dns = dns(|_| Some(Ipv4Addr::new(1, 2, 3, 4)));
-    let origin = TcpListener::bind("1.2.3.4:443").await.unwrap();
-    tokio::spawn(hashing(origin));
-    let (_directory, process) = serve(&["a.example"], &dns, &[]);
-    let mut idle = Vec::new();
-    for _ in 0..IDLE {
-        idle.push(tunnel().await.unwrap());
-    }
-    let began = Instant::now();
-    let taken = many(WARM).await;
-    settled();
-    let (descriptors, memory) = held(process.id());
-    let taken = taken + many(TUNNELS - WARM).await;
-    settled();
-    let (descriptors_after, memory_after) = held(process.id());
-    println!(
-        "{TUNNELS} tunnels in {:?}, {taken} bytes; {descriptors} to {descriptors_after} descriptors, {memory} to {memory_after} KiB",
-        began.elapsed()
-    );
-    // Pipes that are kept for the next tunnel are two each.
-    assert!(
-        descriptors_after <= descriptors + 32,
-        "{descriptors} to {descriptors_after}"
-    );
-    assert!(
-        memory_after <= memory + 3 * 1024,
-        "{memory} to {memory_after} KiB"
-    );
-    for stream in &mut idle {
-        assert!(is_hashed(stream, b"still here").await);
-    }
-    drop(idle);
-    let (status, rest) = ended(process).await;
-    assert!(status.success(), "{rest}");
-}
+mod slow {
+    use super::{Scale, churn, run_inside};
 
-/// Answers what each connection sends with its hash, when it ends; a first byte of 0 breaks it off.
-async fn hashing(listener: TcpListener) {
-    loop {
-        let (mut stream, _) = listener.accept().await.unwrap();
-        tokio::spawn(async move {
-            let mut hash = Sha256::new();
-            let mut bytes = vec![0; 16 * 1024];
-            let mut first = true;
-            while let Ok(count @ 1..) = stream.read(&mut bytes).await {
-                if first && bytes[0] == 0 {
-                    SockRef::from(&stream)
-                        .set_linger(Some(Duration::ZERO))
-                        .unwrap();
-                    return;
-                }
-                first = false;
-                hash.update(&bytes[..count]);
-            }
-            let _gone = stream.write_all(&hash.finalize()).await;
+    #[test]
+    fn two_hundred_thousand_tunnels_leave_no_descriptor_no_memory_and_no_byte_behind() {
+        run_inside("churn::slow::inside");
+    }
+
+    #[test]
+    #[ignore = "runs in a network of its own, which another test makes"]
+    fn inside() {
+        churn(&Scale {
+            tunnels: 200_000,
+            warm: 20_000,
+            idle: 2_000,
         });
     }
 }
 
-async fn tunnel() -> Option<TcpStream> {
-    let mut stream = TcpStream::connect("127.0.0.1:3128").await.unwrap();
-    let request = b"CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n";
-    stream.write_all(request).await.unwrap();
-    let mut answer = [0; 39];
-    stream.read_exact(&mut answer).await.ok()?;
-    (&answer == b"HTTP/1.1 200 Connection Established\r\n\r\n").then_some(stream)
+fn churn(scale: &Scale) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(all(scale));
 }
 
-async fn is_hashed(stream: &mut TcpStream, sent: &[u8]) -> bool {
-    stream.write_all(sent).await.unwrap();
-    stream.shutdown().await.unwrap();
-    let mut got = Vec::new();
-    stream.read_to_end(&mut got).await.unwrap();
-    got == Sha256::digest(sent).as_slice()
+async fn all(scale: &Scale) {
+    let dns = dns(|_| Some(Ipv4Addr::new(1, 2, 3, 4)));
+    let origin = TcpListener::bind("1.2.3.4:443").await.unwrap();
+    let short = Arc::new(AtomicUsize::new(0));
+    tokio::spawn(answer(origin, Arc::clone(&short)));
+    let (directory, process) = serve(&[KEPT], &dns, &["--max-tunnels=4096"]);
+    let (descriptors_first, _) = held(process.id());
+    let mut idle = Vec::new();
+    for _ in 0..scale.idle {
+        idle.push(tunnel(KEPT).await.unwrap());
+    }
+    let reloads = tokio::spawn(reload(directory.path().join("allowlist.json")));
+
+    let began = Instant::now();
+    let mut became = many(0..scale.warm).await;
+    settled(scale.idle);
+    let (descriptors, memory) = held(process.id());
+    became.extend(many(scale.warm..scale.tunnels).await);
+    settled(scale.idle);
+    let (descriptors_after, memory_after) = held(process.id());
+    let count = |wanted| became.iter().filter(|became| **became == wanted).count();
+    let counts = [Became::Whole, Became::Broken, Became::Refused].map(count);
+    println!(
+        "seed {SEED}: {} tunnels in {:?}, {counts:?} whole, broken and refused; {descriptors} to {descriptors_after} descriptors, {memory} to {memory_after} KiB",
+        scale.tunnels,
+        began.elapsed()
+    );
+    assert_eq!(became.len(), scale.tunnels);
+    assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
+    assert_eq!(short.load(Ordering::Relaxed), 0, "cut short, and not told");
+    assert!(
+        descriptors_after <= descriptors + KEPT_DESCRIPTORS,
+        "{descriptors} to {descriptors_after} descriptors"
+    );
+    assert!(
+        memory_after <= memory + KEPT_MEMORY,
+        "{memory} to {memory_after} KiB"
+    );
+
+    reloads.abort();
+    for stream in idle {
+        let became = go_through(stream, &Fate::whole(b"still here")).await;
+        assert_eq!(became, Became::Whole);
+    }
+    settled(0);
+    let (descriptors_last, _) = held(process.id());
+    assert!(
+        descriptors_last <= descriptors_first + KEPT_DESCRIPTORS,
+        "{descriptors_first} to {descriptors_last} descriptors"
+    );
+    let (status, rest) = ended(process).await;
+    assert!(status.success(), "{rest}");
 }
 
-/// Opens and ends `count` tunnels, some at once; how many bytes went up.
-async fn many(count: usize) -> u64 {
-    let next = Arc::new(AtomicUsize::new(0));
-    let bytes = Arc::new(AtomicU64::new(0));
+/// Puts a host on the allowlist and takes it off it again, for ever.
+async fn reload(path: PathBuf) {
+    let mut ticks = tokio::time::interval(BETWEEN_RELOADS);
+    let hosts: [&[&str]; 2] = [&[KEPT, COMING_AND_GOING], &[KEPT]];
+    for hosts in hosts.iter().cycle() {
+        ticks.tick().await;
+        replace(&path, &serde_json::json!({ "hosts": hosts }).to_string());
+    }
+}
+
+/// Lives through these tunnels, some at once.
+async fn many(numbers: std::ops::Range<usize>) -> Vec<Became> {
+    let next = Arc::new(AtomicUsize::new(numbers.start));
     let workers = (0..AT_ONCE).map(|_| {
-        let (next, bytes) = (Arc::clone(&next), Arc::clone(&bytes));
+        let next = Arc::clone(&next);
         tokio::spawn(async move {
+            let mut became = Vec::new();
             loop {
-                let n = next.fetch_add(1, Ordering::Relaxed);
-                if n >= count {
-                    return;
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= numbers.end {
+                    return became;
                 }
-                one(n, &bytes).await;
+                became.push(live(&Fate::draw(SEED, number)).await);
             }
         })
     });
+    let mut all = Vec::new();
     for worker in workers.collect::<Vec<_>>() {
-        worker.await.unwrap();
+        all.extend(worker.await.unwrap());
     }
-    bytes.load(Ordering::Relaxed)
+    all
 }
 
-async fn one(n: usize, bytes: &AtomicU64) {
-    let mut stream = tunnel().await.expect("a tunnel");
-    let length = if n.is_multiple_of(100) {
-        300_000
-    } else {
-        1 + n % 3000
-    };
-    let mut sent: Vec<u8> = (0..length)
-        .map(|at| u8::try_from((at * 7 + n) % 255 + 1).unwrap())
-        .collect();
-    match n % 20 {
-        7 => {
-            // The client breaks off in the middle.
-            stream.write_all(&sent[..length / 2]).await.unwrap();
-            SockRef::from(&stream)
-                .set_linger(Some(Duration::ZERO))
-                .unwrap();
-        }
-        13 => {
-            // The server does.
-            sent[0] = 0;
-            let _broken = stream.write_all(&sent).await;
-            let mut rest = Vec::new();
-            let _broken = stream.read_to_end(&mut rest).await;
-            assert_eq!(rest, b"");
-        }
-        _ => {
-            assert!(is_hashed(&mut stream, &sent).await, "{length} bytes");
-            bytes.fetch_add(u64::try_from(length).unwrap(), Ordering::Relaxed);
-        }
-    }
-}
-
-/// Waits until only the idle tunnels are open.
-fn settled() {
-    let wanted = format!("sandgate_egress_open_tunnels {IDLE}");
+/// Waits until no connections but `wanted` are open.
+fn settled(wanted: usize) {
+    let wanted = format!("sandgate_egress_open_connections {wanted}");
     for _ in 0..400 {
         let page = sent(
             "127.0.0.1:8083".parse().unwrap(),
@@ -177,7 +172,7 @@ fn settled() {
         }
         std::thread::sleep(Duration::from_millis(25));
     }
-    panic!("there are not {IDLE} tunnels in the end");
+    panic!("it did not come to {wanted}");
 }
 
 /// Descriptors, and memory in KiB.

@@ -1,16 +1,8 @@
 //! The lines it writes: one when a request is decided, one when its tunnel ends.
 
 use std::fs;
-use std::path::Path;
 
-use crate::process::{Process, asked, command, sent};
-
-/// As a whole: a file that is being written is empty for a moment.
-fn replace(path: &Path, content: &str) {
-    let fresh = path.with_extension("fresh");
-    fs::write(&fresh, content).unwrap();
-    fs::rename(fresh, path).unwrap();
-}
+use crate::process::{Process, asked, command, replace, sent};
 
 #[test]
 fn a_refusal_is_one_line_that_says_who_asked_for_what_and_why_not() {

@@ -89,6 +89,13 @@ impl Drop for Process {
     }
 }
 
+/// Writes a file as a whole: one that is being written is empty for a moment.
+pub fn replace(path: &Path, content: &str) {
+    let fresh = path.with_extension("fresh");
+    std::fs::write(&fresh, content).unwrap();
+    std::fs::rename(fresh, path).unwrap();
+}
+
 /// Sends `bytes` to `address`, and reads until it closes.
 pub fn sent(address: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).unwrap();

@@ -22,6 +22,8 @@ pub fn run_inside(name: &str) {
         format!("ip addr add {OWN}/32 dev lo"),
         routes.join(" && "),
         "echo 2000 65000 > /proc/sys/net/ipv4/ip_local_port_range".to_owned(),
+        // Thousands of tunnels have both their ends in the test.
+        "ulimit -Sn $(ulimit -Hn)".to_owned(),
         "exec \"$0\" \"$@\"".to_owned(),
     ];
     let output = Command::new("unshare")
