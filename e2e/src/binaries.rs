@@ -2,12 +2,14 @@
 //! and kept in the cache. Does I/O: runs `go build`.
 
 mod build;
+mod peers;
 mod source;
 
 use std::path::PathBuf;
 
 pub use build::BinariesError;
 pub(crate) use build::Recipe;
+pub use peers::{AgentSandbox, Smokescreen, go_webhook};
 
 /// Without these the server calls itself v0.0.0, and clients and policies misbehave.
 const KUBERNETES: &str = "-s -w \
@@ -119,49 +121,6 @@ const ENFORCER: Recipe = addon(
     "sigs.k8s.io/kube-network-policies/cmd",
 );
 const DNS: Recipe = addon("coredns", "./coredns");
-
-/// A webhook as most operators write one, to be measured beside ours.
-const GO_WEBHOOK: Recipe = Recipe {
-    name: "go-webhook",
-    module: "bench/go-webhook",
-    package: ".",
-    linker_flags: PLAIN,
-    is_static: true,
-};
-
-/// The webhook in Go that ours is measured beside, built as [`Binaries::ensure`] builds.
-pub fn go_webhook() -> Result<PathBuf, BinariesError> {
-    GO_WEBHOOK.ensure()
-}
-
-/// An operator of sandboxes that others wrote, to be measured beside ours.
-const AGENT_SANDBOX: Recipe = Recipe {
-    name: "agent-sandbox-controller",
-    module: "bench/agent-sandbox",
-    package: "sigs.k8s.io/agent-sandbox/cmd/agent-sandbox-controller",
-    linker_flags: PLAIN,
-    is_static: false,
-};
-
-/// The operator that ours is measured beside.
-#[derive(Clone, Debug)]
-pub struct AgentSandbox {
-    /// `agent-sandbox-controller`
-    pub controller: PathBuf,
-    /// The folder of its module's `CustomResourceDefinition`s.
-    pub kinds: PathBuf,
-}
-
-impl AgentSandbox {
-    /// As [`Binaries::ensure`].
-    pub fn ensure() -> Result<Self, BinariesError> {
-        let module = AGENT_SANDBOX.source("sigs.k8s.io/agent-sandbox")?;
-        Ok(Self {
-            controller: AGENT_SANDBOX.ensure()?,
-            kinds: module.join("k8s/crds"),
-        })
-    }
-}
 
 /// Of which minor version API server, controller manager and scheduler are; all else is as pinned. The
 /// older ones take minutes to build, so only slow tests start them.

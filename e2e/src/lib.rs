@@ -13,6 +13,7 @@ pub mod chaos;
 pub mod cluster;
 pub mod control_plane;
 pub mod controllers;
+pub mod debian;
 pub mod failure;
 pub mod fake_node;
 pub mod fault_proxy;
