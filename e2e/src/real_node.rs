@@ -13,6 +13,7 @@ mod disturb;
 mod door;
 mod error;
 mod images;
+pub mod internet;
 mod kubelet;
 mod machine;
 mod namespaces;
