@@ -2,11 +2,13 @@
 //! to the budgets. Does I/O.
 //!
 //! The webhook is measured alone, so that nothing else of ours takes its core; the controller on a
-//! control plane of its own with a fake node; and all of it, as it is shipped, on a real node.
+//! control plane of its own with a fake node; and all of it, as it is shipped, on a real node. The egress
+//! proxy is measured in a network of its own, beside the proxies of others.
 
 mod audit;
 mod connection;
 mod controller;
+mod egress;
 mod figure;
 mod latency;
 mod load;
@@ -72,6 +74,8 @@ enum Only {
     Node,
     /// What admission adds to a write, beside a webhook in Go.
     Writes,
+    /// What the egress proxy carries, beside squid, tinyproxy and smokescreen.
+    Egress,
 }
 
 impl Flags {
@@ -103,12 +107,25 @@ pub fn run(flags: &Flags) -> anyhow::Result<()> {
         Err(why) if flags.only.is_none() => Some(Err(why)),
         Err(why) => bail!("bench node measures on a real node: {why}"),
     };
+    // The network that proxies are measured in is made as that of a real node is.
+    let proxies = match real_node::supported() {
+        _ if !asked(Only::Egress) => None,
+        Ok(()) => {
+            runtime.block_on(build(&["sandgate-egress"]))?;
+            Some(Ok(egress::peers()))
+        }
+        Err(why) if flags.only.is_none() => Some(Err(why)),
+        Err(why) => bail!("bench egress measures in a network of its own: {why}"),
+    };
     let peer = asked(Only::Controller)
         .then(AgentSandbox::ensure)
         .transpose()?;
-    let own = (flags.only != Some(Only::Node))
-        .then(|| runtime.block_on(build()))
-        .transpose()?;
+    let own = if let Some(Only::Node | Only::Egress) = flags.only {
+        None
+    } else {
+        runtime.block_on(build(&["sandgate-webhook", "sandgate-controller"]))?;
+        Some(OwnBinaries::within(&release()?)?)
+    };
     // Only now: building is what makes a machine busy.
     let machine = machine::describe()?;
     let mut table = Table::new(flags.json);
@@ -132,6 +149,14 @@ pub fn run(flags: &Flags) -> anyhow::Result<()> {
             step.done();
         }
     }
+    match proxies {
+        Some(Ok(peers)) => {
+            let binary = release()?.join("sandgate-egress");
+            table.extend(egress::measure(&binary, peers)?)?;
+        }
+        Some(Err(why)) => table.add(Figure::text("egress", format!("left out: {why}")))?,
+        None => {}
+    }
     match node {
         Some(Ok(archive)) => {
             let picture = node::Picture {
@@ -146,23 +171,21 @@ pub fn run(flags: &Flags) -> anyhow::Result<()> {
     table.finish()
 }
 
-async fn build() -> anyhow::Result<OwnBinaries> {
+async fn build(packages: &[&str]) -> anyhow::Result<()> {
     // Cargo itself tells how far it is.
     eprintln!("  building release binaries");
-    tools::run_cargo(&[
-        "build",
-        "--release",
-        "-p",
-        "sandgate-webhook",
-        "-p",
-        "sandgate-controller",
-    ])
-    .await?;
+    let packages = packages.iter().flat_map(|package| ["-p", package]);
+    let words: Vec<&str> = ["build", "--release"].into_iter().chain(packages).collect();
+    tools::run_cargo(&words).await
+}
+
+/// The folder of release binaries.
+fn release() -> anyhow::Result<PathBuf> {
     let ours = tools::binaries()?;
     let target = ours
         .parent()
         .context("the folder of the running program has no parent")?;
-    Ok(OwnBinaries::within(&target.join("release"))?)
+    Ok(target.join("release"))
 }
 
 #[expect(
