@@ -1,18 +1,17 @@
 //! Carries out deeds. Does I/O.
 
-use std::collections::BTreeSet;
-use std::fmt::Debug;
+mod furniture;
+mod hands;
 
-use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
-use kube::{Api, Client};
+use std::collections::BTreeSet;
+
+use kube::Api;
+use kube::api::DynamicObject;
 use sandgate_shared::names::{self, BASELINE_POLICY};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::deeds::{
-    Blow, CLASSES, Credential, DOOMED, Deed, Harm, KEPT, MISSING_CLASS, RUNTIMES, WIRED, Wanted,
-};
+use super::deeds::{Blow, DOOMED, Deed, Harm, MISSING_CLASS, WIRED, Wanted};
 use super::history::Kind;
 use crate::controllers::Controller;
 use crate::failure::{Failure, Outcome};
@@ -21,17 +20,13 @@ use crate::fault_proxy::Proxy;
 use crate::namespace::Writer;
 use crate::process;
 use crate::scene::{Scene, manifests};
+use furniture::{CONNECTION, ROLE, furnish, give};
+use hands::{api, client, delete, harmed, obstacle, patch_it, relabelled};
+
+pub use furniture::CANARY;
 
 /// The first half of every claim's handle: its instances are all claims of its session.
 const SANDBOX: &str = "box";
-/// The role of the class [`WIRED`].
-const ROLE: &str = "vcs";
-/// The one Connection of each namespace.
-const CONNECTION: &str = "github";
-/// Its Secret.
-const SECRET: &str = "github-secret";
-/// Its one value.
-pub const CANARY: &str = "canary-of-a-secret";
 
 /// Everybody there is.
 pub struct Actors {
@@ -61,23 +56,7 @@ impl Actors {
         let mut operators = Vec::new();
         for scene in &scenes {
             operators.push(scene.operator().await?);
-            scene.with_content().await?;
-            for credential in [Credential::Connection, Credential::Secret] {
-                give(scene, credential).await?;
-            }
-            for runtime in RUNTIMES.iter().filter(|it| **it != manifests::RUNTIME) {
-                scene.accepts(&manifests::runtime(runtime)).await?;
-            }
-            let ceilings = json!({ "spec": { "sandbox": {
-                "maxConcurrent": 3,
-                "maxPerSession": 2,
-            } } });
-            for runtime in RUNTIMES {
-                patch_it(&api(scene, Kind::Runtime), runtime, &ceilings).await?;
-            }
-            for (class, stage) in CLASSES {
-                scene.accepts(&class_of(class, stage)).await?;
-            }
+            furnish(scene).await?;
         }
         Ok(Self {
             scenes,
@@ -299,126 +278,5 @@ impl Actors {
                 ))
             })
             .collect()
-    }
-}
-
-impl Credential {
-    fn kind(self) -> Kind {
-        match self {
-            Self::Connection => Kind::Connection,
-            Self::Secret => Kind::Secret,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Connection => CONNECTION,
-            Self::Secret => SECRET,
-        }
-    }
-}
-
-/// Makes it, unless it is there.
-async fn give(scene: &Scene, what: Credential) -> Outcome {
-    let placement = json!({
-        "env": [{ "name": "GH_TOKEN", "key": "token" }],
-        "files": [{ "path": ".token", "template": "token: {{ .token }}\n" }],
-    });
-    let manifest = match what {
-        Credential::Connection => manifests::connection(CONNECTION, &placement),
-        Credential::Secret => manifests::secret(CONNECTION, CANARY),
-    };
-    let object = serde_json::from_value(manifest)?;
-    match api(scene, what.kind())
-        .create(&PostParams::default(), &object)
-        .await
-    {
-        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
-        made => Ok(made.map(drop)?),
-    }
-}
-
-fn class_of(name: &str, stage: Stage) -> Value {
-    match name {
-        KEPT => manifests::with_workspace(manifests::class(name, stage)),
-        WIRED => {
-            let fields = json!({
-                "env": [{ "name": "HOME", "value": "/home/agent" }],
-                "connections": [{ "role": ROLE }],
-            });
-            manifests::class_with(name, stage, &fields)
-        }
-        _ => manifests::class(name, stage),
-    }
-}
-
-fn client(scene: &Scene) -> Client {
-    scene.cluster().client()
-}
-
-fn api(scene: &Scene, kind: Kind) -> Api<DynamicObject> {
-    Api::namespaced_with(client(scene), scene.name(), &kind.resource())
-}
-
-/// Somebody else's object by the name that one of the claim's would have.
-fn obstacle(kind: Kind, claim: &str) -> Value {
-    let name = names::sandbox(claim);
-    match kind {
-        Kind::Deployment => manifests::deployment(&name),
-        Kind::Service => manifests::service(&name, &json!([{ "port": 80 }])),
-        _ => json!({
-            "apiVersion": "networking.k8s.io/v1",
-            "kind": "NetworkPolicy",
-            "metadata": { "name": name },
-            "spec": { "podSelector": { "matchLabels": { "app": "somebody-elses" } } },
-        }),
-    }
-}
-
-/// What is not there is left alone: whom it belonged to may be gone, or not built yet.
-async fn harmed(scene: &Scene, kind: Kind, name: &str, harm: Harm) -> Outcome {
-    let api = api(scene, kind);
-    if harm == Harm::Delete {
-        return delete(&api, name).await;
-    }
-    let patch = match kind {
-        Kind::Policy => json!({ "spec": { "egress": [{}], "policyTypes": ["Ingress", "Egress"] } }),
-        Kind::Service => json!({ "spec": { "sessionAffinity": "ClientIP" } }),
-        _ => json!({ "spec": { "template": { "spec": { "hostNetwork": true } } } }),
-    };
-    patch_it(&api, name, &patch).await
-}
-
-async fn relabelled(scene: &Scene, selector: &str, stage: Stage) -> Outcome {
-    let pods: Api<Pod> = scene.api();
-    let patch = json!({ "metadata": { "labels": { STAGE_LABEL: stage.label() } } });
-    for pod in pods
-        .list(&ListParams::default().labels(selector))
-        .await?
-        .items
-    {
-        let name = pod.metadata.name.unwrap_or_default();
-        patch_it(&pods, &name, &patch).await?;
-    }
-    Ok(())
-}
-
-async fn patch_it<K>(api: &Api<K>, name: &str, patch: &Value) -> Outcome
-where
-    K: Clone + serde::de::DeserializeOwned + Debug,
-{
-    let (how, patch) = (PatchParams::default(), Patch::Merge(patch));
-    unless_gone(api.patch(name, &how, &patch).await.map(drop))
-}
-
-async fn delete(api: &Api<DynamicObject>, name: &str) -> Outcome {
-    let how = DeleteParams::default();
-    unless_gone(api.delete(name, &how).await.map(drop))
-}
-
-fn unless_gone(done: kube::Result<()>) -> Outcome {
-    match done {
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        done => Ok(done?),
     }
 }
