@@ -3,14 +3,16 @@
 
 use std::time::Instant;
 
+use futures::future::try_join_all;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Pod, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret, Service};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use sandgate_e2e::Outcome;
 use sandgate_shared::api::SandboxClaim;
 
 use super::scenario::{CLAIM, Scenario};
 use super::{ASK_EVERY, SOON, Stage, UNCHANGED};
+use crate::audit;
 use crate::manifests;
 use crate::proxy::Cut;
 use crate::queue;
@@ -43,6 +45,7 @@ async fn left(scene: &Scene) -> Outcome<Vec<String>> {
     let mut names = [
         scene.names::<Deployment>().await?,
         scene.names::<Service>().await?,
+        scene.names::<ConfigMap>().await?,
         scene.names::<NetworkPolicy>().await?,
         scene.names::<Secret>().await?,
         scene.names::<Pod>().await?,
@@ -66,19 +69,47 @@ async fn nothing_is_left(scene: &Scene, turn: usize) -> Outcome {
     Ok(())
 }
 
-// Proves: O-002
+/// The volume claim of the scene's workspace was made once, stayed, and is the only one.
+async fn is_kept(scene: &Scene, turn: usize) -> Outcome {
+    let name = manifests::content_claim(scene.name());
+    let asked = audit::up_to_now(scene, "persistentvolumeclaims").await?;
+    let made_or_gone = asked.iter().filter(|it| {
+        let volumes = it.resource() == "persistentvolumeclaims";
+        let here = volumes && it.namespace() == scene.name() && it.wrote();
+        here && ["create", "delete"].contains(&it.verb())
+    });
+    let made_or_gone: Vec<_> = made_or_gone.map(audit::Request::sentence).collect();
+    let made = format!("create persistentvolumeclaims {name}");
+    assert_eq!(made_or_gone, [made], "deleted at write {turn}");
+    let stand = scene.names::<PersistentVolumeClaim>().await?;
+    assert_eq!(stand, [name], "deleted at write {turn}");
+    Ok(())
+}
+
+// Proves: C-023, O-002
 #[tokio::test]
-async fn a_claim_deleted_while_any_of_its_objects_is_on_its_way_leaves_none() -> Outcome {
+async fn a_claim_deleted_while_anything_of_it_is_on_its_way_leaves_none_but_what_its_workspace_keeps()
+-> Outcome {
     let stage = Stage::enter().await?;
     // All kinds of objects that a claim owns.
-    let scenario = Scenario::Connected;
+    let connected = (1..=Scenario::Connected.writes().len()).map(|at| (Scenario::Connected, at));
+    // The volume claim, which it does not own, on its way; and what comes next, when that is made.
+    let on_its_way = "POST persistentvolumeclaims";
+    let mut mounted = Scenario::Mounted.writes().iter().zip(1..);
+    let (_, turn) = mounted.find(|(write, _)| **write == on_its_way).unwrap();
+    let mounted = [turn, turn + 1].map(|at| (Scenario::Mounted, at));
     let mut scenes = Vec::new();
-    for turn in 1..=scenario.writes().len() {
-        scenes.push(stage.deleted_at(scenario, turn).await?);
+    for (scenario, turn) in connected.chain(mounted) {
+        scenes.push((stage.deleted_at(scenario, turn).await?, scenario, turn));
     }
-    for (scene, turn) in scenes.iter().zip(1..) {
+    let looks = scenes.iter().map(|(scene, scenario, turn)| async move {
         scene.bound(LATER).await?;
-        nothing_is_left(scene, turn).await?;
-    }
+        nothing_is_left(scene, *turn).await?;
+        if *scenario == Scenario::Mounted {
+            is_kept(scene, *turn).await?;
+        }
+        Outcome::Ok(())
+    });
+    try_join_all(looks).await?;
     Ok(())
 }
