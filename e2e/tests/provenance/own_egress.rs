@@ -2,6 +2,7 @@
 //! follows the Connections.
 
 mod fixtures;
+mod previous;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
