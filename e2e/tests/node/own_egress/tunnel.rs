@@ -13,8 +13,11 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 /// How long a tunnel may take to bring an answer; the proxy gives up a host sooner.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(15);
 
-/// Connects standard input and output to the proxy that the sandbox was told of.
-const TO_THE_PROXY: &str = "p=${HTTPS_PROXY#http://}; busybox nc ${p%:*} ${p##*:}";
+/// Connects standard input and output to the proxy that the sandbox was told of, until that hangs up. Each
+/// way has a `dd` of its own: `nc` may read what has nothing to read and then no longer looks at what is to
+/// be sent, and `cat` has the kernel splice, which keeps the pipe from whoever reads its other end.
+const TO_THE_PROXY: &str = "p=${HTTPS_PROXY#http://}; exec 3<&0 4>&1; busybox nc ${p%:*} ${p##*:} -e \
+    busybox sh -c 'busybox dd bs=4k <&3 2>/dev/null & busybox dd bs=4k >&4 2>/dev/null; kill $!'";
 
 /// What is printed once the proxy, or who is behind it, hung up.
 const HUNG_UP: &str = "hung-up";
