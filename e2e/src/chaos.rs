@@ -2,6 +2,7 @@
 //! drawn from one seed; and a judge who knows nothing but what an independent watch saw. Does I/O.
 
 mod actors;
+mod calm;
 mod course;
 mod deeds;
 pub mod history;
@@ -10,8 +11,6 @@ pub mod judge;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use sandgate_shared::names::BASELINE_POLICY;
 
 use crate::audit;
 use crate::cluster::{Options, OwnCluster};
@@ -22,7 +21,7 @@ use crate::pair::{GRACE, Pair};
 use crate::scene::Scene;
 use actors::Actors;
 use deeds::{CONTROLLERS, SCENES};
-use history::{Change, History, Kind};
+use history::History;
 use judge::Finding;
 
 /// Deeds of one seed: some twenty seconds.
@@ -37,6 +36,8 @@ const STAYS: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How long a namespace may be without its baseline policy where nothing else fails.
 const BASELINE_BACK: Duration = Duration::from_secs(1);
+/// How long a sandbox may be told of a proxy that is not there any more where nothing else fails.
+const PROXY_BACK: Duration = Duration::from_secs(2);
 
 /// What one seed came to.
 #[derive(Debug)]
@@ -47,6 +48,8 @@ pub struct Report {
     pub claims: usize,
     /// How many of them were admitted.
     pub admitted: usize,
+    /// How many of those had an egress proxy.
+    pub proxies: usize,
     /// Changes seen.
     pub changes: usize,
     /// Faults, in order.
@@ -61,6 +64,8 @@ pub struct Report {
     pub course: Vec<String>,
     /// How long the baseline policy was away at the end.
     pub baseline_away: Option<Duration>,
+    /// How long it took at the end until a sandbox knew another Service of its proxy.
+    pub proxy_away: Option<Duration>,
 }
 
 impl Report {
@@ -69,6 +74,7 @@ impl Report {
         self.findings.is_empty()
             && self.unsettled.is_empty()
             && self.baseline_away.is_some_and(|away| away <= BASELINE_BACK)
+            && self.proxy_away.is_some_and(|away| away <= PROXY_BACK)
     }
 }
 
@@ -76,16 +82,19 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "seed {}: {} claims, {} admitted, {} changes, {} deeds, {} faults",
+            "seed {}: {} claims, {} admitted, {} proxies, {} changes, {} deeds, {} faults",
             self.seed,
             self.claims,
             self.admitted,
+            self.proxies,
             self.changes,
             self.deeds.len(),
             self.faults.len()
         )?;
         if self.is_sound() {
-            return Ok(());
+            let away = [self.baseline_away, self.proxy_away].map(Option::unwrap_or_default);
+            let [baseline, proxy] = away.map(|away| away.as_millis());
+            return write!(f, ", away for {baseline} ms and {proxy} ms");
         }
         for finding in &self.findings {
             let Finding { law, version, seen } = finding;
@@ -96,8 +105,8 @@ impl fmt::Display for Report {
         }
         write!(
             f,
-            "\n  the baseline policy was away for {:?}",
-            self.baseline_away
+            "\n  the baseline policy was away for {:?}, a proxy's Service for {:?}",
+            self.baseline_away, self.proxy_away
         )?;
         for told in self.deeds.iter().chain(&self.faults).chain(&self.course) {
             write!(f, "\n  {told}")?;
@@ -155,12 +164,13 @@ pub async fn run(seed: u64, length: u32) -> Outcome<Report> {
     }
     schedule.calm_down();
     actors.make_up().await?;
-    let unsettled = settle(&mut history, &actors).await?;
-    let baseline_away = if unsettled.is_empty() {
-        baseline_away(&mut history, &actors).await?
-    } else {
-        None
-    };
+    let mut unsettled = settle(&mut history, &actors).await?;
+    let (mut baseline_away, mut proxy_away) = (None, None);
+    if unsettled.is_empty() {
+        baseline_away = calm::baseline_away(&mut history, &actors).await?;
+        proxy_away = calm::proxy_away(&mut history, &actors).await?;
+        unsettled = settle(&mut history, &actors).await?;
+    }
     let changes = history.so_far()?;
     let mut findings = judge::judge(&changes);
     for scene in &actors.scenes {
@@ -173,6 +183,7 @@ pub async fn run(seed: u64, length: u32) -> Outcome<Report> {
         seed,
         claims: judge::made(&changes),
         admitted: judge::admitted(&changes),
+        proxies: judge::proxies(&changes),
         changes: changes.len(),
         faults: schedule.drawn(),
         deeds: told,
@@ -180,6 +191,7 @@ pub async fn run(seed: u64, length: u32) -> Outcome<Report> {
         unsettled,
         course: course::course(&changes),
         baseline_away,
+        proxy_away,
     })
 }
 
@@ -207,37 +219,4 @@ async fn settle(history: &mut History, actors: &Actors) -> Outcome<Vec<String>> 
             });
         }
     }
-}
-
-/// Takes the baseline policy away from a namespace with a sandbox and says how long it was away; `None`
-/// if it never came back, or if there was none.
-async fn baseline_away(history: &mut History, actors: &Actors) -> Outcome<Option<Duration>> {
-    let seen = history.so_far()?;
-    let now = history::standing(&seen);
-    let Some(scene) = actors.scenes.iter().find(|scene| {
-        now.keys()
-            .any(|place| place.0 == Kind::Pod && place.1 == scene.name())
-    }) else {
-        return Ok(Some(Duration::ZERO));
-    };
-    let from = seen.len();
-    actors.without_baseline(scene).await?;
-    let deadline = Instant::now() + SETTLES_WITHIN;
-    let mut turn = tokio::time::interval(LOOK_EVERY);
-    loop {
-        turn.tick().await;
-        let seen = history.so_far()?;
-        let mut later = seen.iter().skip(from).filter(|it| is_baseline(it, scene));
-        if let (Some(went), Some(came)) = (later.next(), later.next()) {
-            return Ok(Some(came.at.saturating_sub(went.at)));
-        }
-        if Instant::now() >= deadline {
-            return Ok(None);
-        }
-    }
-}
-
-fn is_baseline(change: &Change, scene: &Scene) -> bool {
-    let (kind, namespace, name) = &change.place;
-    *kind == Kind::Policy && namespace == scene.name() && name == BASELINE_POLICY
 }

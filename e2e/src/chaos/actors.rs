@@ -5,14 +5,15 @@ mod hands;
 
 use std::collections::BTreeSet;
 
+use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
-use kube::api::DynamicObject;
+use kube::api::{DeleteParams, ListParams};
 use sandgate_shared::names::{self, BASELINE_POLICY};
 use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::deeds::{Blow, DOOMED, Deed, Harm, MISSING_CLASS, WIRED, Wanted};
-use super::history::Kind;
+use super::history::{Kind, Place};
 use crate::controllers::Controller;
 use crate::failure::{Failure, Outcome};
 use crate::fake_node::{STAGE_LABEL, Stage};
@@ -20,7 +21,7 @@ use crate::fault_proxy::Proxy;
 use crate::namespace::Writer;
 use crate::process;
 use crate::scene::{Scene, manifests};
-use furniture::{CONNECTION, ROLE, furnish, give};
+use furniture::{FORGE, SITE, edit, furnish, give};
 use hands::{api, client, delete, harmed, obstacle, patch_it, relabelled};
 
 pub use furniture::CANARY;
@@ -84,12 +85,14 @@ impl Actors {
     fn within(&self, deed: &Deed) -> Option<usize> {
         match deed {
             Deed::Claim(wanted) => Some(wanted.scene),
-            Deed::Unclaim(claim) | Deed::Stray { claim, .. } | Deed::Pods { claim, .. } => {
-                self.wanted.get(*claim).map(|wanted| wanted.scene)
-            }
+            Deed::Unclaim(claim)
+            | Deed::Stray { claim, .. }
+            | Deed::Pods { claim, .. }
+            | Deed::PodsGo { claim, .. } => self.wanted.get(*claim).map(|wanted| wanted.scene),
             Deed::Ceilings { scene, .. }
             | Deed::Class { scene, .. }
-            | Deed::Credential { scene, .. }
+            | Deed::Source { scene, .. }
+            | Deed::Hosts { scene, .. }
             | Deed::Baseline { scene, .. }
             | Deed::Leave { scene } => Some(*scene),
             Deed::Controller { .. } | Deed::Away(_) => None,
@@ -139,22 +142,8 @@ impl Actors {
                 scene,
                 class,
                 value,
-            } => {
-                let patch = json!({ "spec": { "env": [
-                    { "name": "HOME", "value": "/home/agent" },
-                    { "name": "EDITED", "value": value.to_string() },
-                ] } });
-                let classes = json!({
-                    "apiVersion": manifests::API,
-                    "kind": "SandboxClass",
-                });
-                let resource = crate::manifests::resource_of(&classes)?;
-                let scene = self.scene(*scene)?;
-                let api: Api<DynamicObject> =
-                    Api::namespaced_with(client(scene), scene.name(), &resource);
-                patch_it(&api, class, &patch).await
-            }
-            Deed::Credential { scene, what, gone } => {
+            } => edit(self.scene(*scene)?, class, *value).await,
+            Deed::Source { scene, what, gone } => {
                 let scene = self.scene(*scene)?;
                 if *gone {
                     delete(&api(scene, what.kind()), what.name()).await
@@ -162,12 +151,22 @@ impl Actors {
                     give(scene, *what).await
                 }
             }
-            Deed::Stray { claim, kind, harm } => {
+            Deed::Hosts { scene, what, hosts } => {
+                let connections = api(self.scene(*scene)?, what.kind());
+                let patch = json!({ "spec": { "hosts": hosts } });
+                patch_it(&connections, what.name(), &patch).await
+            }
+            Deed::Stray {
+                claim,
+                part,
+                kind,
+                harm,
+            } => {
                 let (scene, wanted) = self.claimed(*claim)?;
-                if wanted.in_the_way == Some(*kind) {
+                if wanted.in_the_way == Some((*part, *kind)) {
                     return Ok(());
                 }
-                harmed(scene, *kind, &names::sandbox(&wanted.name), *harm).await
+                harmed(scene, *kind, &part.name(&wanted.name), *harm).await
             }
             Deed::Baseline { scene, harm } => {
                 harmed(self.scene(*scene)?, Kind::Policy, BASELINE_POLICY, *harm).await
@@ -180,6 +179,20 @@ impl Actors {
                 }
                 let selector = format!("{}={}", names::LABEL_CLAIM, wanted.name);
                 relabelled(scene, &selector, *stage).await
+            }
+            Deed::PodsGo { claim, part } => {
+                let (scene, wanted) = self.claimed(*claim)?;
+                let (claim, component) = (&wanted.name, part.component());
+                let selector = format!(
+                    "{}={claim},{}={component}",
+                    names::LABEL_CLAIM,
+                    names::LABEL_COMPONENT
+                );
+                let pods = scene.api::<Pod>();
+                let (how, which) = (DeleteParams::default(), ListParams::default());
+                pods.delete_collection(&how, &which.labels(&selector))
+                    .await?;
+                Ok(())
             }
             Deed::Controller { which, blow } => self.hit(*which, *blow),
             Deed::Away(lasts) => {
@@ -198,8 +211,9 @@ impl Actors {
 
     async fn claim(&mut self, wanted: &Wanted) -> Outcome {
         let scene = self.scene(wanted.scene)?;
-        if let Some(kind) = wanted.in_the_way {
-            scene.accepts(&obstacle(kind, &wanted.name)).await?;
+        if let Some((part, kind)) = wanted.in_the_way {
+            let name = part.name(&wanted.name);
+            scene.accepts(&obstacle(kind, &name)).await?;
         }
         let mut fields = json!({
             "agentRuntimeRef": { "name": wanted.runtime },
@@ -211,7 +225,8 @@ impl Actors {
         }
         let wired = wanted.class == WIRED;
         if wired {
-            let binds = json!({ "connections": [{ "role": ROLE, "connection": CONNECTION }] });
+            let bound = [FORGE, SITE].map(|name| json!({ "role": name, "connection": name }));
+            let binds = json!({ "connections": bound });
             json_patch::merge(&mut fields, &binds);
         }
         let operator = self.operators.get(wanted.scene).filter(|_| wired);
@@ -259,9 +274,12 @@ impl Actors {
         Ok(())
     }
 
-    /// Takes a namespace's baseline policy away.
-    pub async fn without_baseline(&self, scene: &Scene) -> Outcome {
-        harmed(scene, Kind::Policy, BASELINE_POLICY, Harm::Delete).await
+    /// Takes an object away that is not the doer's.
+    pub async fn without(&self, (kind, namespace, name): &Place) -> Outcome {
+        let mut scenes = self.scenes.iter();
+        let scene = scenes.find(|it| it.name() == namespace);
+        let scene = scene.ok_or_else(|| Failure::saying(format!("there is no {namespace}")))?;
+        harmed(scene, *kind, name, Harm::Delete).await
     }
 
     /// What claims may fail for, by name: a class that is missing, or something in the way.

@@ -4,6 +4,8 @@ mod draw;
 
 use std::time::Duration;
 
+use sandgate_shared::names::{self, COMPONENT_EGRESS, COMPONENT_SANDBOX};
+
 use super::history::Kind;
 use crate::fake_node::Stage;
 use crate::scene::manifests::RUNTIME;
@@ -22,8 +24,15 @@ pub const CLASSES: [(&str, Stage); 5] = [
 ];
 /// The class whose sandboxes mount a directory of the workspace.
 pub const KEPT: &str = "kept";
-/// The class whose claims bind the one Connection there is, which only the operator may.
+/// The class whose claims bind both Connections there are, which only the operator may.
 pub const WIRED: &str = "wired";
+/// Hosts that Connections name.
+pub const HOSTS: [&str; 4] = [
+    "github.com",
+    "api.github.com",
+    "*.example.com",
+    "www.example.com",
+];
 /// A class that nobody makes.
 pub const MISSING_CLASS: &str = "missing";
 /// Namespaces.
@@ -49,7 +58,45 @@ pub struct Wanted {
     /// How many of its sandbox its session may have.
     pub most: Option<u32>,
     /// An object of somebody else's that stands where one of the claim's is to be.
-    pub in_the_way: Option<Kind>,
+    pub in_the_way: Option<(Part, Kind)>,
+}
+
+/// A part of what is built for a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Sandbox,
+    Proxy,
+}
+
+impl Part {
+    /// Of which kinds its objects are.
+    pub fn kinds(self) -> &'static [Kind] {
+        match self {
+            Self::Sandbox => &[Kind::Policy, Kind::Service, Kind::Deployment],
+            Self::Proxy => &[
+                Kind::Policy,
+                Kind::Allowlist,
+                Kind::Service,
+                Kind::Deployment,
+            ],
+        }
+    }
+
+    /// How they are called.
+    pub fn name(self, claim: &str) -> String {
+        match self {
+            Self::Sandbox => names::sandbox(claim),
+            Self::Proxy => names::egress(claim),
+        }
+    }
+
+    /// What is written on them.
+    pub fn component(self) -> &'static str {
+        match self {
+            Self::Sandbox => COMPONENT_SANDBOX,
+            Self::Proxy => COMPONENT_EGRESS,
+        }
+    }
 }
 
 /// How an object that is not the doer's is treated.
@@ -61,11 +108,15 @@ pub enum Harm {
     Delete,
 }
 
-/// What the credential of a namespace's Connection comes from.
+/// What the hosts and the credential of a claim come from; of each there is one in a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Credential {
-    Connection,
-    Secret,
+pub enum Source {
+    /// A Connection with a credential.
+    Forge,
+    /// The Secret of that.
+    Token,
+    /// A Connection that names hosts and no more.
+    Site,
 }
 
 /// How a controller is treated.
@@ -99,15 +150,22 @@ pub enum Deed {
         class: &'static str,
         value: u32,
     },
-    /// A Connection or its Secret goes, or comes back.
-    Credential {
+    /// A Connection or a Secret goes, or comes back.
+    Source {
         scene: usize,
-        what: Credential,
+        what: Source,
         gone: bool,
+    },
+    /// A Connection names other hosts.
+    Hosts {
+        scene: usize,
+        what: Source,
+        hosts: Vec<&'static str>,
     },
     /// Somebody lays hands on an object of a claim, by number.
     Stray {
         claim: usize,
+        part: Part,
         kind: Kind,
         harm: Harm,
     },
@@ -115,6 +173,8 @@ pub enum Deed {
     Baseline { scene: usize, harm: Harm },
     /// A claim's pods are no longer ready, or are again.
     Pods { claim: usize, stage: Stage },
+    /// Somebody deletes the pods of a claim's sandbox or proxy.
+    PodsGo { claim: usize, part: Part },
     /// A controller is hit.
     Controller { which: usize, blow: Blow },
     /// Nobody reaches the API server for this time.

@@ -9,6 +9,7 @@ use kube::api::{ApiResource, DynamicObject, ListParams, WatchEvent, WatchParams}
 use kube::core::{GroupVersionKind, metadata::ObjectMeta};
 use kube::{Api, Client};
 use sandgate_shared::names::{GROUP, VERSION};
+use sandgate_shared::reason::EGRESS_PROXY_MOVED;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -30,27 +31,33 @@ pub enum Kind {
     Service,
     /// `NetworkPolicy`
     Policy,
+    /// `ConfigMap`, of which claims have one with hosts.
+    Allowlist,
     /// `Pod`
     Pod,
     /// `Connection`
     Connection,
     /// `Secret`
     Secret,
+    /// `Event` that says a sandbox is started anew for another address of its proxy.
+    Move,
     /// `Namespace`, which is in itself.
     Namespace,
 }
 
 impl Kind {
     /// Each of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Claim,
         Self::Runtime,
         Self::Deployment,
         Self::Service,
         Self::Policy,
+        Self::Allowlist,
         Self::Pod,
         Self::Connection,
         Self::Secret,
+        Self::Move,
         Self::Namespace,
     ];
 
@@ -67,9 +74,11 @@ impl Kind {
                 "NetworkPolicy",
                 "networkpolicies",
             ),
+            Self::Allowlist => ("", "v1", "ConfigMap", "configmaps"),
             Self::Pod => ("", "v1", "Pod", "pods"),
             Self::Connection => (GROUP, VERSION, "Connection", "connections"),
             Self::Secret => ("", "v1", "Secret", "secrets"),
+            Self::Move => ("", "v1", "Event", "events"),
             Self::Namespace => ("", "v1", "Namespace", "namespaces"),
         };
         ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
@@ -80,15 +89,14 @@ impl Kind {
     /// Those of a namespace: where they are asked for, and by which fields.
     fn within(self, client: &Client, namespace: &str) -> (Api<DynamicObject>, String) {
         let resource = self.resource();
+        let all_within = || Api::namespaced_with(client.clone(), namespace, &resource);
         match self {
             Self::Namespace => (
                 Api::all_with(client.clone(), &resource),
                 format!("metadata.name={namespace}"),
             ),
-            _ => (
-                Api::namespaced_with(client.clone(), namespace, &resource),
-                String::new(),
-            ),
+            Self::Move => (all_within(), format!("reason={EGRESS_PROXY_MOVED}")),
+            _ => (all_within(), String::new()),
         }
     }
 }

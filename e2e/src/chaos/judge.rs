@@ -2,6 +2,7 @@
 //! alone, and asks no controller.
 
 mod admission;
+mod bound;
 mod constant;
 mod order;
 mod pods;
@@ -18,6 +19,7 @@ use std::collections::BTreeSet;
 use super::history::{Change, Kind};
 use crate::audit::Request;
 
+pub use proxy::{back as proxy_back, number as proxies, service as proxy_service};
 pub use sandbox::unsettled;
 pub(super) use seat::Seat;
 
@@ -68,8 +70,12 @@ const LAWS: &[Law] = &[
         proxy::late,
     ),
     (
+        "a move of an egress proxy is told only of one that had two addresses",
+        proxy::told_without_a_move,
+    ),
+    (
         "no sandbox is rolled, bound or not, unless a stranger edited it",
-        |history| constant::templates(&secrets::plain(history)),
+        constant::templates,
     ),
     ("no value of a Secret is told", secrets::told),
 ];

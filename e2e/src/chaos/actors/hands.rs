@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Api, Client};
-use sandgate_shared::names;
+use sandgate_shared::names::ALLOWLIST_FILE;
 use serde_json::{Value, json};
 
 use crate::chaos::deeds::Harm;
@@ -24,12 +24,17 @@ pub fn api(scene: &Scene, kind: Kind) -> Api<DynamicObject> {
     Api::namespaced_with(client(scene), scene.name(), &kind.resource())
 }
 
-/// Somebody else's object by the name that one of the claim's would have.
-pub fn obstacle(kind: Kind, claim: &str) -> Value {
-    let name = names::sandbox(claim);
+/// Somebody else's object of this name.
+pub fn obstacle(kind: Kind, name: &str) -> Value {
     match kind {
-        Kind::Deployment => manifests::deployment(&name),
-        Kind::Service => manifests::service(&name, &json!([{ "port": 80 }])),
+        Kind::Deployment => manifests::deployment(name),
+        Kind::Service => manifests::service(name, &json!([{ "port": 80 }])),
+        Kind::Allowlist => json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": { "name": name },
+            "data": { "theirs": "data" },
+        }),
         _ => json!({
             "apiVersion": "networking.k8s.io/v1",
             "kind": "NetworkPolicy",
@@ -48,6 +53,9 @@ pub async fn harmed(scene: &Scene, kind: Kind, name: &str, harm: Harm) -> Outcom
     let patch = match kind {
         Kind::Policy => json!({ "spec": { "egress": [{}], "policyTypes": ["Ingress", "Egress"] } }),
         Kind::Service => json!({ "spec": { "sessionAffinity": "ClientIP" } }),
+        Kind::Allowlist => {
+            json!({ "data": { ALLOWLIST_FILE: r#"{"hosts":["strange.example"]}"# } })
+        }
         _ => json!({ "spec": { "template": { "spec": { "hostNetwork": true } } } }),
     };
     patch_it(&api, name, &patch).await

@@ -5,19 +5,26 @@ use std::time::Duration;
 use fastrand::Rng;
 
 use super::{
-    Blow, CLASSES, CONTROLLERS, Credential, DOOMED, Deed, Harm, MISSING_CLASS, RUNTIMES, SCENES,
-    Wanted,
+    Blow, CLASSES, CONTROLLERS, DOOMED, Deed, HOSTS, Harm, MISSING_CLASS, Part, RUNTIMES, SCENES,
+    Source, WIRED, Wanted,
 };
-use crate::chaos::history::Kind;
 use crate::fake_node::Stage;
 
 /// Sessions of each namespace; claims of one session are of one or both runtimes.
 const SESSIONS: usize = 3;
 
+/// Claims that were drawn, by number.
+#[derive(Default)]
+struct Drawn {
+    claims: usize,
+    /// Those of them that bind Connections.
+    wired: Vec<usize>,
+}
+
 /// All that is done with one seed: each deed after a pause.
 pub fn script(seed: u64, length: u32) -> Vec<(Duration, Deed)> {
     let mut rng = Rng::with_seed(seed);
-    let mut claims = 0;
+    let mut drawn = Drawn::default();
     // Once there is something in it, and while there is much to come.
     let leaves = rng.u32(length / 3..=length * 2 / 3);
     (0..length)
@@ -26,74 +33,114 @@ pub fn script(seed: u64, length: u32) -> Vec<(Duration, Deed)> {
             let deed = if number == leaves {
                 Deed::Leave { scene: DOOMED }
             } else {
-                draw(&mut rng, &mut claims)
+                draw(&mut rng, &mut drawn)
             };
             (pause, deed)
         })
         .collect()
 }
 
-fn draw(rng: &mut Rng, claims: &mut usize) -> Deed {
+fn draw(rng: &mut Rng, drawn: &mut Drawn) -> Deed {
     let scene = rng.usize(..SCENES);
-    let chosen = rng.u8(..100);
-    if *claims < 3 || chosen < 40 {
-        *claims += 1;
-        return Deed::Claim(wanted(rng, scene, *claims - 1));
+    let chosen = rng.u8(..128);
+    if drawn.claims < 3 || chosen < 48 {
+        let wanted = wanted(rng, scene, drawn.claims);
+        if wanted.class == WIRED {
+            drawn.wired.push(drawn.claims);
+        }
+        drawn.claims += 1;
+        return Deed::Claim(wanted);
     }
-    let claim = rng.usize(..*claims);
+    let claim = rng.usize(..drawn.claims);
     match chosen {
-        40..55 => Deed::Unclaim(claim),
-        55..61 => Deed::Ceilings {
+        48..63 => Deed::Unclaim(claim),
+        63..69 => Deed::Ceilings {
             scene,
             runtime: one_of(rng, &RUNTIMES),
             concurrent: ceiling(rng, 5),
             per_session: ceiling(rng, 3),
         },
-        61..65 => Deed::Class {
+        69..73 => Deed::Class {
             scene,
             class: one_of(rng, &CLASSES).0,
             value: rng.u32(..),
         },
-        65..69 => Deed::Credential {
+        73..79 => Deed::Source {
             scene,
-            what: one_of(rng, &[Credential::Connection, Credential::Secret]),
+            what: one_of(rng, &[Source::Forge, Source::Token, Source::Site]),
             gone: rng.bool(),
         },
-        69..76 => Deed::Stray {
-            claim,
-            kind: one_of(rng, &[Kind::Policy, Kind::Service, Kind::Deployment]),
-            harm: harm(rng),
+        79..85 => Deed::Hosts {
+            scene,
+            what: one_of(rng, &[Source::Forge, Source::Site]),
+            hosts: hosts(rng),
         },
-        76..82 => Deed::Baseline {
+        85..92 => stray(rng, claim, Part::Sandbox),
+        92..100 if !drawn.wired.is_empty() => {
+            let claim = one_of(rng, &drawn.wired);
+            stray(rng, claim, Part::Proxy)
+        }
+        92..106 => Deed::Baseline {
             scene,
             harm: harm(rng),
         },
-        82..90 => Deed::Pods {
+        106..114 => Deed::Pods {
             claim,
             stage: one_of(rng, &[Stage::LostReadiness, Stage::Ready, Stage::Evicted]),
         },
-        90..97 => Deed::Controller {
+        114..118 => Deed::PodsGo {
+            claim,
+            part: one_of(rng, &[Part::Sandbox, Part::Proxy]),
+        },
+        118..125 => Deed::Controller {
             which: rng.usize(..CONTROLLERS),
-            blow: match rng.u8(..4) {
-                0 | 1 => Blow::Kill,
-                // Shorter than the others notice, or longer than a Lease lasts: in between nobody can
-                // tell what one that goes on still knows.
-                2 => Blow::End,
-                _ if rng.bool() => Blow::Hold(Duration::from_millis(rng.u64(200..2000))),
-                _ => Blow::Hold(Duration::from_secs(17)),
-            },
+            blow: blow(rng),
         },
         _ => Deed::Away(Duration::from_millis(rng.u64(100..2000))),
     }
 }
 
+/// Shorter than the others notice, or longer than a Lease lasts: in between nobody can tell what one that
+/// goes on still knows.
+fn blow(rng: &mut Rng) -> Blow {
+    match rng.u8(..4) {
+        0 | 1 => Blow::Kill,
+        2 => Blow::End,
+        _ if rng.bool() => Blow::Hold(Duration::from_millis(rng.u64(200..2000))),
+        _ => Blow::Hold(Duration::from_secs(17)),
+    }
+}
+
+fn stray(rng: &mut Rng, claim: usize, part: Part) -> Deed {
+    Deed::Stray {
+        claim,
+        part,
+        kind: one_of(rng, part.kinds()),
+        harm: harm(rng),
+    }
+}
+
+/// One of them at least, as the API has it.
+fn hosts(rng: &mut Rng) -> Vec<&'static str> {
+    let always = rng.usize(..HOSTS.len());
+    let all = HOSTS.into_iter().enumerate();
+    let named = all.filter(|(number, _)| *number == always || rng.u8(..3) == 0);
+    named.map(|(_, host)| host).collect()
+}
+
 fn wanted(rng: &mut Rng, scene: usize, number: usize) -> Wanted {
     let class = match rng.u8(..20) {
         0 => MISSING_CLASS,
+        1..4 => WIRED,
         _ => one_of(rng, &CLASSES).0,
     };
-    let in_the_way =
-        (rng.u8(..12) == 0).then(|| one_of(rng, &[Kind::Policy, Kind::Service, Kind::Deployment]));
+    let in_the_way = (rng.u8(..12) == 0).then(|| {
+        let part = match class {
+            WIRED => one_of(rng, &[Part::Sandbox, Part::Proxy]),
+            _ => Part::Sandbox,
+        };
+        (part, one_of(rng, part.kinds()))
+    });
     Wanted {
         scene,
         name: format!("claim-{number}"),

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use sandgate_shared::names::BASELINE_POLICY;
+use sandgate_shared::names::{ANNOTATION_BINDINGS, ANNOTATION_PROXY, BASELINE_POLICY};
 use serde_json::{Value, json};
 
 use super::of_kind;
-use super::seat::{Seat as _, claim_of};
+use super::seat::{Seat as _, annotation, claim_of};
 use crate::chaos::history::{Change, Kind, leaving};
 
 /// Where something that was said once of an object is said otherwise later.
@@ -52,7 +52,12 @@ pub fn foreign(history: &[Change]) -> Vec<(u64, String)> {
     };
     let mut is_foreign: BTreeMap<&str, bool> = BTreeMap::new();
     let built = history.iter().filter(|it| {
-        let kinds = [Kind::Deployment, Kind::Service, Kind::Policy];
+        let kinds = [
+            Kind::Deployment,
+            Kind::Service,
+            Kind::Policy,
+            Kind::Allowlist,
+        ];
         kinds.contains(&it.place.0) && it.place.2 != BASELINE_POLICY
     });
     let foreign = built.filter(|it| {
@@ -67,6 +72,7 @@ pub fn foreign(history: &[Change]) -> Vec<(u64, String)> {
             of("/metadata/ownerReferences"),
             of("/metadata/deletionTimestamp"),
             of("/spec"),
+            of("/data"),
             change.gone,
         ])
     };
@@ -74,9 +80,10 @@ pub fn foreign(history: &[Change]) -> Vec<(u64, String)> {
     changed(foreign.into_iter(), |change| Some(said(change).to_string()))
 }
 
-/// A template that a stranger edited is put right by the class as it is then, so a new one begins there.
+/// A template that a stranger edited is put right by the class as it is then, so a new one begins there, and
+/// so it does with other bindings or another address of the proxy.
 pub fn templates(history: &[Change]) -> Vec<(u64, String)> {
-    let mut stands: BTreeMap<&str, &Value> = BTreeMap::new();
+    let mut stands: BTreeMap<&str, ([&str; 2], &Value)> = BTreeMap::new();
     let mut found = Vec::new();
     for change in history {
         let template = change.object.pointer("/spec/template");
@@ -89,11 +96,13 @@ pub fn templates(history: &[Change]) -> Vec<(u64, String)> {
             stands.remove(change.uid());
             continue;
         }
-        let before = *stands.entry(change.uid()).or_insert(template);
-        if before != template {
+        let follows = [ANNOTATION_BINDINGS, ANNOTATION_PROXY].map(|it| annotation(change, it));
+        let before = stands.insert(change.uid(), (follows, template));
+        if let Some((_, before)) =
+            before.filter(|(of, before)| *of == follows && *before != template)
+        {
             let seen = format!("{:?}: {}", change.place, json_patch::diff(before, template));
             found.push((change.version, seen));
-            stands.insert(change.uid(), template);
         }
     }
     found

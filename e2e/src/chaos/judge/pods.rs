@@ -18,6 +18,12 @@ fn is_ready(pod: &Change) -> bool {
     !pod.gone && conditions.any(ready)
 }
 
+/// Whether a pod is neither over nor on its way out.
+pub fn stays(pod: &Change) -> bool {
+    let leaves = pod.object.pointer("/metadata/deletionTimestamp").is_some();
+    !leaves && !["Failed", "Succeeded"].contains(&pod.text("/status/phase"))
+}
+
 /// Whether a pod of this part of the claim was ready when `written` was, or so shortly before that whoever
 /// wrote it may not have known better.
 pub fn one_was_ready(history: &[Change], written: &Change, claim: &str, part: &str) -> bool {

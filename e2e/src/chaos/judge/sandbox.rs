@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::of_kind;
 use super::seat::{self, Seat as _, claim_of};
-use super::{pods, proxy, secrets};
+use super::{bound, pods, proxy, secrets};
 use crate::chaos::history::{Change, Kind, Standing, leaving, standing};
 
 fn has_addresses(claim: &Change) -> bool {
@@ -58,6 +58,8 @@ pub fn unsettled(history: &[Change], may_fail: &[(String, String)]) -> Vec<Strin
         let (phase, reason) = (claim.phase(), claim.reason());
         let said = |what: &str| format!("{name} is {phase} / {reason}, {what}");
         let doomed = may_fail.contains(&(claim.place.1.clone(), claim.place.2.clone()));
+        // What would be in the way of a proxy is in nobody's where there is none.
+        let unproxied = bound::binds(claim) && bound::hosts(&now, claim).is_empty();
         let settled = match phase {
             _ if claim
                 .object
@@ -69,7 +71,7 @@ pub fn unsettled(history: &[Change], may_fail: &[(String, String)]) -> Vec<Strin
             // One that binds a Connection may find it gone.
             "Failed" => doomed || reason.starts_with("Connection"),
             "Queued" => is_full(&now, claim),
-            "Bound" => has_addresses(claim) && !doomed,
+            "Bound" => has_addresses(claim) && (!doomed || unproxied),
             "Pending" => claim.text("/spec/classRef/name") == "stuck" && claim.is_admitted(),
             _ => false,
         };
@@ -80,9 +82,8 @@ pub fn unsettled(history: &[Change], may_fail: &[(String, String)]) -> Vec<Strin
             told.push(said(&misplaced));
         }
         let builds = claim.is_live() && claim.is_admitted();
-        if let Some(proxy) = proxy::misplaced(&now, claim, builds) {
-            told.push(said(&proxy));
-        }
+        let proxy = proxy::misplaced(&now, claim, builds);
+        told.extend(proxy.iter().map(|it| said(it)));
         for kind in [Kind::Deployment, Kind::Service, Kind::Policy] {
             let stands = seat::stands(&now, claim, kind, &names::sandbox(&claim.place.2));
             if stands != builds {

@@ -88,6 +88,12 @@ fn label<'a>(change: &'a Change, key: &str) -> &'a str {
     change.text(&format!("/metadata/labels/{key}"))
 }
 
+/// An annotation of an object; empty without.
+pub fn annotation<'a>(change: &'a Change, key: &str) -> &'a str {
+    let key = key.replace('/', "~1");
+    change.text(&format!("/metadata/annotations/{key}"))
+}
+
 /// Status and reason of a condition.
 fn condition_of<'a>(object: &'a Value, name: &str) -> Option<(&'a str, &'a str)> {
     let conditions = object.pointer("/status/conditions")?.as_array()?;

@@ -2,11 +2,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use sandgate_shared::names::{self, ANNOTATION_BINDINGS};
+use sandgate_shared::names;
 
-use super::seat::{Seat as _, claim_of};
+use super::bound;
+use super::seat::Seat as _;
 use crate::chaos::actors::CANARY;
-use crate::chaos::deeds::WIRED;
 use crate::chaos::history::{Change, Kind, Standing};
 
 /// Whether a text holds the value of a Secret, as it is or as it stands in one.
@@ -22,30 +22,13 @@ pub fn told(history: &[Change]) -> Vec<(u64, String)> {
         .collect()
 }
 
-/// Without the Deployments whose template follows their Connections.
-pub fn plain(history: &[Change]) -> Vec<Change> {
-    let annotation = ANNOTATION_BINDINGS.replace('/', "~1");
-    let annotation = format!("/metadata/annotations/{annotation}");
-    let follows =
-        |it: &&Change| it.place.0 == Kind::Deployment && it.object.pointer(&annotation).is_some();
-    history.iter().filter(|it| !follows(it)).cloned().collect()
-}
-
-/// Whether the Connection of a namespace stands, and its Secret.
-pub fn source_stands(now: &Standing<'_>, namespace: &str) -> bool {
-    [Kind::Connection, Kind::Secret].iter().all(|kind| {
-        let mut there = now.values().filter(|it| it.place.0 == *kind);
-        there.any(|it| it.place.1 == namespace && claim_of(it).is_empty())
-    })
-}
-
 /// Whether a credential that stands is not placed, or one that is gone still is: in the end.
 pub fn misplaced(now: &Standing<'_>, claim: &Change) -> Option<String> {
-    if claim.text("/spec/classRef/name") != WIRED || !claim.is_admitted() || !claim.is_live() {
+    if !bound::binds(claim) || !claim.is_admitted() || !claim.is_live() {
         return None;
     }
     let namespace = &claim.place.1;
-    let all_there = source_stands(now, namespace);
+    let all_there = bound::has_credential(now, claim);
     let sandbox = names::sandbox(&claim.place.2);
     let deployment = now.get(&(Kind::Deployment, namespace.clone(), sandbox.clone()))?;
     let placed = deployment.object.to_string().contains("secretKeyRef");
@@ -65,7 +48,7 @@ mod tests {
     use rstest::rstest;
     use serde_json::{Value, json};
 
-    use super::super::tests::{claim, history, of, with};
+    use super::super::tests::{binding, history, of, sources};
     use super::super::{judge, unsettled};
     use super::*;
 
@@ -89,12 +72,8 @@ mod tests {
         #[case] placed: bool,
         #[case] rendered: bool,
     ) {
-        let wired = json!({ "spec": { "classRef": { "name": WIRED } } });
-        let mut changes = vec![(Kind::Claim, "a", with(claim(1, "Bound"), &wired))];
-        if there {
-            changes.push((Kind::Connection, "github", json!({})));
-            changes.push((Kind::Secret, "github-secret", json!({})));
-        }
+        let mut changes = vec![(Kind::Claim, "a", binding())];
+        changes.extend(sources().into_iter().filter(|_| there));
         let template = json!({ "spec": { "env": if placed { "secretKeyRef" } else { "" } } });
         changes.push((Kind::Deployment, "a-sandbox", of("a", &template)));
         if rendered {

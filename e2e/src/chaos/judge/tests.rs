@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use rstest::rstest;
-use sandgate_shared::names::{BASELINE_POLICY, LABEL_CLAIM_UID};
+use sandgate_shared::names::{
+    ANNOTATION_BINDINGS, ANNOTATION_PROXY, BASELINE_POLICY, LABEL_CLAIM_UID,
+};
 use serde_json::{Value, json};
 
-use super::{judge, unsettled};
+use super::{constant, judge, unsettled};
 use crate::chaos::history::{Change, Kind};
 
 /// Changes a second apart, numbered from one on.
@@ -56,12 +58,42 @@ pub fn of(claim: &str, more: &Value) -> Value {
     )
 }
 
+/// A claim that binds both Connections of [`sources`], and has what it asked for.
+pub fn binding() -> Value {
+    let bound = ["forge", "site"].map(|name| json!({ "role": name, "connection": name }));
+    let whole = json!({
+        "spec": { "connections": bound },
+        "status": { "addresses": { "http": "a:80" } },
+    });
+    with(claim(1, "Bound"), &whole)
+}
+
+/// A Connection with a credential, its Secret, and one without.
+pub fn sources() -> Vec<(Kind, &'static str, Value)> {
+    let forge = json!({ "spec": {
+        "hosts": ["forge.example"],
+        "credential": { "kind": "secret", "secretRef": { "name": "token" } },
+    } });
+    let site = json!({ "spec": { "hosts": ["site.example"], "credential": { "kind": "none" } } });
+    vec![
+        (Kind::Connection, "forge", forge),
+        (Kind::Secret, "token", json!({})),
+        (Kind::Connection, "site", site),
+    ]
+}
+
 fn runtime(most: u32) -> Value {
     json!({ "spec": { "sandbox": { "maxConcurrent": most } } })
 }
 
 fn template(image: &str) -> Value {
     json!({ "spec": { "template": { "spec": { "image": image } } } })
+}
+
+/// A template of a sandbox that is told of this proxy.
+fn template_with(proxy: &str, image: &str) -> Value {
+    let told = json!({ "metadata": { "annotations": { ANNOTATION_PROXY: proxy } } });
+    with(template(image), &told)
 }
 
 fn baseline() -> (Kind, &'static str, Value) {
@@ -126,6 +158,10 @@ fn dialled() -> Value {
     (Kind::Service, "a-sandbox", json!({ "spec": {} })),
     (Kind::Service, "a-sandbox", json!({ "spec": {}, "metadata": { "ownerReferences": [] } })),
 ])]
+#[case::an_adopted_allowlist("somebody else's object is never touched", vec![
+    (Kind::Allowlist, "a-egress", json!({ "data": { "theirs": "data" } })),
+    (Kind::Allowlist, "a-egress", json!({ "data": { "ours": "data" } })),
+])]
 #[case::open("the first sandbox of a namespace comes after its baseline policy", vec![
     (Kind::Claim, "a", claim(1, "Pending")),
     (Kind::Deployment, "a-sandbox", of("a", &template("one"))),
@@ -142,6 +178,12 @@ fn dialled() -> Value {
     (Kind::Deployment, "a-sandbox", of("a", &template("one"))),
     (Kind::Deployment, "a-sandbox", of("a", &template("two"))),
     (Kind::Claim, "a", claim(1, "Bound")),
+])]
+#[case::rolled_though_its_proxy_is_the_same("no sandbox is rolled, bound or not, unless a stranger edited it", vec![
+    baseline(),
+    (Kind::Claim, "a", claim(1, "Bound")),
+    (Kind::Deployment, "a-sandbox", of("a", &template_with("10.0.0.9:3128", "one"))),
+    (Kind::Deployment, "a-sandbox", of("a", &template_with("10.0.0.9:3128", "two"))),
 ])]
 fn a_history_that_breaks_a_law_is_found(
     #[case] law: &str,
@@ -172,6 +214,21 @@ fn a_history_in_which_all_is_well_breaks_no_law() {
         (Kind::Claim, "a", with(dialled(), &json!({ "gone": true }))),
     ]);
     assert_eq!(judge(&well), []);
+}
+
+#[rstest]
+#[case::of_its_bindings(ANNOTATION_BINDINGS)]
+#[case::of_its_proxy(ANNOTATION_PROXY)]
+fn a_sandbox_may_be_rolled_for_another_value(#[case] annotation: &str) {
+    let written_from = |value: &str, image: &str| {
+        let told = json!({ "metadata": { "annotations": { annotation: value } } });
+        of("a", &with(template(image), &told))
+    };
+    let rolled = history(vec![
+        (Kind::Deployment, "a-sandbox", written_from("one", "one")),
+        (Kind::Deployment, "a-sandbox", written_from("two", "two")),
+    ]);
+    assert_eq!(constant::templates(&rolled), []);
 }
 
 /// Somebody else's Service is deleted, after its namespace or without it.

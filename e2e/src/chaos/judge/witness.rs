@@ -11,7 +11,13 @@ use crate::chaos::history::{Change, Kind};
 
 /// Objects that were no claim's when they were first seen.
 fn strange(history: &[Change]) -> BTreeSet<&str> {
-    let built = [Kind::Deployment, Kind::Service, Kind::Policy, Kind::Secret];
+    let built = [
+        Kind::Deployment,
+        Kind::Service,
+        Kind::Policy,
+        Kind::Allowlist,
+        Kind::Secret,
+    ];
     let mut first: BTreeMap<&str, &Change> = BTreeMap::new();
     for change in history.iter().filter(|it| built.contains(&it.place.0)) {
         first.entry(change.uid()).or_insert(change);
@@ -94,6 +100,20 @@ mod tests {
         let found = judge_witnessed(&history, &[asked(&more)]);
         let laws: Vec<&str> = found.iter().map(|it| it.law).collect();
         assert!(laws.contains(&WITNESSED[law].0), "{found:?}");
+    }
+
+    #[test]
+    fn somebody_elses_allowlist_is_known_by_its_uid() {
+        let history = history(vec![(Kind::Allowlist, "a-egress", json!({ "data": {} }))]);
+        let writes = asked(&json!({
+            "objectRef": { "resource": "configmaps", "name": "a-egress" },
+            "responseObject": { "metadata": { "uid": "a-egress" } },
+        }));
+        let found = judge_witnessed(&history, &[writes]);
+        assert!(
+            found.len() == 1 && found[0].law == WITNESSED[0].0,
+            "{found:?}"
+        );
     }
 
     #[test]
