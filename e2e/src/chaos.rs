@@ -37,7 +37,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How long a namespace may be without its baseline policy where nothing else fails.
 const BASELINE_BACK: Duration = Duration::from_secs(1);
 /// How long a sandbox may be told of a proxy that is not there any more where nothing else fails.
-const PROXY_BACK: Duration = Duration::from_secs(2);
+const PROXY_BACK: Duration = Duration::from_secs(5);
 
 /// What one seed came to.
 #[derive(Debug)]
