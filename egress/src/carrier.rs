@@ -10,17 +10,19 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::io::{Errno, retry_on_intr};
-use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice};
+use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The most pipes, 16 pages each: a quarter of what `fs.pipe-user-pages-soft` lets a user have.
-const MOST_PIPES: usize = 256;
+/// The most pipes. Their pages are a quarter of what `fs.pipe-user-pages-soft` lets a user have.
+const MOST_PIPES: usize = 160;
+/// Pipes that are wide, as long as so many are enough: four times the pages, and as many fewer calls.
+const WIDE_PIPES: usize = 32;
 /// Pipes that stay open while nobody needs them.
 const KEPT: usize = 16;
-/// As much as a pipe takes, in bytes.
-const PIPE: usize = 64 * 1024;
+/// As much as a wide pipe takes, in bytes. Any other one takes a quarter: what Linux gives it.
+const WIDE: usize = 256 * 1024;
 /// As much as a buffer takes, in bytes; a stalled tunnel without a pipe keeps one.
 const BUFFER: usize = 16 * 1024;
 
@@ -82,6 +84,10 @@ impl Pipes {
         let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
         // Out of descriptors: then bytes are copied, which takes none.
         let (read, write) = pipe_with(PipeFlags::NONBLOCK | PipeFlags::CLOEXEC).ok()?;
+        if self.places.available_permits() >= MOST_PIPES - WIDE_PIPES {
+            // Where the user has no pages left it stays as it is, and carries less at a time.
+            let _ = fcntl_setpipe_size(&write, WIDE);
+        }
         Some(Pipe {
             read,
             write,
@@ -136,7 +142,7 @@ impl Carrier {
             Self::Pipe { pipe, held } => {
                 let filled = from.try_io(Interest::READABLE, || {
                     let filled =
-                        retry_on_intr(|| splice(from, None, &pipe.write, None, PIPE, FLAGS));
+                        retry_on_intr(|| splice(from, None, &pipe.write, None, WIDE, FLAGS));
                     Ok(filled?)
                 });
                 match filled {
@@ -190,6 +196,8 @@ fn is_no_splice(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use rustix::pipe::fcntl_getpipe_size;
+
     use super::*;
 
     fn is_pipe(carrier: &Carrier) -> bool {
@@ -226,6 +234,21 @@ mod tests {
         }
         assert_eq!(pipes.idle().len(), KEPT);
         assert_eq!(pipes.places.available_permits(), MOST_PIPES - KEPT);
+    }
+
+    #[test]
+    fn the_first_pipes_are_wide_and_all_of_them_leave_most_pages_to_others() {
+        let pipes = Pipes::default();
+        let all: Vec<Carrier> = (0..=MOST_PIPES).map(|_| pipes.take()).collect();
+        let sizes = all.iter().filter_map(|carrier| match carrier {
+            Carrier::Pipe { pipe, .. } => Some(fcntl_getpipe_size(&pipe.write).unwrap()),
+            Carrier::Buffer { .. } => None,
+        });
+        let sizes: Vec<usize> = sizes.collect();
+        let wide = sizes.iter().take_while(|size| **size == WIDE).count();
+        assert_eq!((wide, sizes.len()), (WIDE_PIPES, MOST_PIPES));
+        // Of the 16,384 that Linux lets a user have unless it is told otherwise.
+        assert_eq!(sizes.iter().sum::<usize>() / 4096, 16_384 / 4);
     }
 
     #[rstest::rstest]
