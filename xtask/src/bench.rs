@@ -112,7 +112,7 @@ pub fn run(flags: &Flags) -> anyhow::Result<()> {
         _ if !asked(Only::Egress) => None,
         Ok(()) => {
             runtime.block_on(build(&["sandgate-egress"]))?;
-            Some(Ok(egress::peers()))
+            Some(Ok(egress::Peers::ensure()))
         }
         Err(why) if flags.only.is_none() => Some(Err(why)),
         Err(why) => bail!("bench egress measures in a network of its own: {why}"),

@@ -11,7 +11,7 @@ fn fresh() -> u64 {
     u64::from(now.unwrap_or_default().subsec_nanos())
 }
 
-// Proves: C-008, C-009, C-011, C-012, C-016, C-019, C-025, C-028, C-034, C-035, O-001, O-037
+// Proves: C-008, C-009, C-011, C-012, C-016, C-019, C-025, C-028, C-034, C-035, E-001, E-003, E-004, E-011, E-012, O-001, O-037
 #[rstest]
 #[case::seed_1(1)]
 #[case::seed_2(2)]

@@ -28,7 +28,7 @@ use self::dns::Dns;
 use self::judged::Measured;
 use self::load::IDLE;
 use self::origin::Origin;
-use self::peers::Peers;
+pub use self::peers::Peers;
 use self::proxy::{Proxy, Running, Stage};
 use self::tunnel::{HOSTS, Way};
 use super::figure::Figure;
@@ -48,11 +48,6 @@ const DEBIAN: &str = "debian";
 
 /// What came of each proxy, and of dialling without one, round by round.
 type Results = BTreeMap<Option<Proxy>, Vec<Measured>>;
-
-/// The proxies of others.
-pub fn peers() -> Peers {
-    Peers::ensure()
-}
 
 /// Measures `binary` beside the others.
 pub fn measure(binary: &Path, peers: Peers) -> anyhow::Result<Vec<Figure>> {

@@ -31,6 +31,13 @@ pub struct Figure {
     repeatable: bool,
 }
 
+/// The middle one of several rounds, so that a disturbed one moves nothing; none of none.
+pub fn median(rounds: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = rounds.into_iter().collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}
+
 impl Figure {
     /// A number without a budget.
     pub fn shown(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
@@ -153,6 +160,12 @@ fn rounded(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_disturbed_round_of_three_moves_no_median() {
+        assert_eq!(median([24.0, 3.0, 25.0]), Some(24.0));
+        assert_eq!(median([]), None);
+    }
 
     #[test]
     fn a_figure_as_json_has_name_value_unit_budget_and_met() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Context;
 
-use super::super::figure::Figure;
+use super::super::figure::{Figure, median};
 use super::contender::Contender;
 use super::lane::Lane;
 use super::ring::Ring;
@@ -34,7 +34,7 @@ pub async fn measure(ring: &mut Ring, count: u32) -> anyhow::Result<Vec<Figure>>
 
 fn figures(rates: &BTreeMap<Contender, Vec<f64>>, count: u32) -> anyhow::Result<Vec<Figure>> {
     let rate = |of: Contender| {
-        let all = rates.get(&of).and_then(|all| median(all));
+        let all = rates.get(&of).and_then(|all| median(all.iter().copied()));
         all.with_context(|| format!("no burst of {} was measured", of.name()))
     };
     let (bare, claims, peer) = (
@@ -57,22 +57,9 @@ fn figures(rates: &BTreeMap<Contender, Vec<f64>>, count: u32) -> anyhow::Result<
     ])
 }
 
-/// The middle one; nothing of none.
-fn median(all: &[f64]) -> Option<f64> {
-    let mut sorted = all.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn one_disturbed_round_of_three_changes_no_rate() {
-        assert_eq!(median(&[24.0, 3.0, 25.0]), Some(24.0));
-        assert_eq!(median(&[]), None);
-    }
 
     #[test]
     fn without_a_round_of_each_there_is_no_comparison() {

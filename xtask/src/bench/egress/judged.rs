@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 
-use super::super::figure::Figure;
+use super::super::figure::{Figure, median};
 use super::super::latency::Latencies;
 use super::super::number;
 use super::Results;
@@ -95,12 +95,6 @@ impl Row {
     fn named(&self, what: &str) -> String {
         format!("egress_{what}_{}", self.who.map_or("direct", Proxy::name))
     }
-}
-
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut all: Vec<f64> = values.collect();
-    all.sort_by(f64::total_cmp);
-    all.get(all.len() / 2).copied()
 }
 
 /// How a figure is held to a budget.

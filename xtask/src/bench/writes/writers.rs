@@ -11,6 +11,7 @@ use sandgate_e2e::kubeconfig;
 use sandgate_shared::api::SandboxClaim;
 use tokio::task::JoinSet;
 
+use crate::bench::figure;
 use crate::bench::latency::Latencies;
 use crate::bench::manifests;
 
@@ -89,15 +90,11 @@ async fn one_writer(
 
 /// Of several runs each figure's median; nothing if there were none.
 pub fn median(all: &[Written]) -> Option<Written> {
-    let middle = |figure: fn(&Written) -> f64| {
-        let mut figures: Vec<f64> = all.iter().map(figure).collect();
-        figures.sort_by(f64::total_cmp);
-        figures.get(figures.len() / 2).copied()
-    };
+    let of = |figure: fn(&Written) -> f64| figure::median(all.iter().map(figure));
     Some(Written {
-        p50: middle(|written| written.p50)?,
-        p99: middle(|written| written.p99)?,
-        rate: middle(|written| written.rate)?,
+        p50: of(|written| written.p50)?,
+        p99: of(|written| written.p99)?,
+        rate: of(|written| written.rate)?,
     })
 }
 
