@@ -33,6 +33,8 @@ const FLAGS: SpliceFlags = SpliceFlags::NONBLOCK.union(SpliceFlags::MOVE);
 pub struct Pipe {
     read: OwnedFd,
     write: OwnedFd,
+    /// Whether it was to be wide.
+    is_wide: bool,
     _place: OwnedSemaphorePermit,
 }
 
@@ -41,6 +43,8 @@ pub struct Pipe {
 pub struct Pipes {
     idle: Mutex<Vec<Pipe>>,
     places: Arc<Semaphore>,
+    /// So many of the places are for narrow ones.
+    narrow: usize,
 }
 
 impl Default for Pipes {
@@ -55,6 +59,7 @@ impl Pipes {
         Self {
             idle: Mutex::default(),
             places: Arc::new(Semaphore::new(most)),
+            narrow: most.saturating_sub(WIDE_PIPES),
         }
     }
 
@@ -70,11 +75,12 @@ impl Pipes {
         }
     }
 
-    /// Takes back a carrier. One that still holds bytes is closed with them.
+    /// Takes back a carrier. One that still holds bytes is closed with them, and so is a narrow one: those
+    /// that are kept serve when there is little to do, when all may be wide.
     pub fn put(&self, carrier: Carrier) {
         if let Carrier::Pipe { pipe, held: 0 } = carrier {
             let mut idle = self.idle();
-            if idle.len() < KEPT {
+            if pipe.is_wide && idle.len() < KEPT {
                 idle.push(pipe);
             }
         }
@@ -84,13 +90,15 @@ impl Pipes {
         let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
         // Out of descriptors: then bytes are copied, which takes none.
         let (read, write) = pipe_with(PipeFlags::NONBLOCK | PipeFlags::CLOEXEC).ok()?;
-        if self.places.available_permits() >= MOST_PIPES - WIDE_PIPES {
+        let is_wide = self.places.available_permits() >= self.narrow;
+        if is_wide {
             // Where the user has no pages left it stays as it is, and carries less at a time.
             let _ = fcntl_setpipe_size(&write, WIDE);
         }
         Some(Pipe {
             read,
             write,
+            is_wide,
             _place: place,
         })
     }
@@ -225,14 +233,16 @@ mod tests {
     }
 
     #[test]
-    fn few_pipes_are_kept_open() {
+    fn few_pipes_are_kept_open_and_those_are_wide() {
         let pipes = Pipes::default();
-        let all: Vec<Carrier> = (0..2 * KEPT).map(|_| pipes.take()).collect();
+        let mut all: Vec<Carrier> = (0..2 * WIDE_PIPES).map(|_| pipes.take()).collect();
         assert!(all.iter().all(is_pipe));
-        for carrier in all {
+        while let Some(carrier) = all.pop() {
             pipes.put(carrier);
         }
-        assert_eq!(pipes.idle().len(), KEPT);
+        let kept = pipes.idle();
+        assert_eq!(kept.len(), KEPT);
+        assert!(kept.iter().all(|pipe| pipe.is_wide));
         assert_eq!(pipes.places.available_permits(), MOST_PIPES - KEPT);
     }
 
