@@ -1,5 +1,5 @@
-//! Programs of Debian packages, to be measured beside ours: fetched and checked by apt, unpacked into
-//! the cache, and not installed. Does I/O: runs `apt-get` and `dpkg-deb`.
+//! Programs of Debian packages, to be measured beside ours or to run in sandboxes: fetched and checked by
+//! apt, unpacked into the cache, and not installed. Does I/O: runs `apt-get` and `dpkg-deb`.
 
 use std::fs;
 use std::io;
@@ -35,7 +35,16 @@ pub enum DebianError {
     Folder(#[from] FolderError),
 }
 
-/// Packages that are unpacked, with those they need that this machine lacks.
+/// What the packages may count on besides themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// What is installed on this machine.
+    ThisMachine,
+    /// Nothing: what they need is unpacked, too, and the folder is one to live in.
+    Nothing,
+}
+
+/// Packages that are unpacked, with those they need.
 #[derive(Clone, Debug)]
 pub struct Unpacked {
     /// What stands for `/`.
@@ -46,18 +55,18 @@ pub struct Unpacked {
 impl Unpacked {
     /// The folder of these packages, in the versions that this machine's Debian has now. Blocks: seconds
     /// the first time.
-    pub fn ensure(packages: &[&str]) -> Result<Self, DebianError> {
+    pub fn ensure(packages: &[&str], beside: Beside) -> Result<Self, DebianError> {
         let cache = folders::cache()?.join("debian");
         folders::make(&cache)?;
         let lock = folders::lock_file(&cache.join(".lock"))?;
         lock.lock()
             .map_err(|source| FolderError::at(&cache, source))?;
         // Where each archive is and which hash it has: what is unpacked depends on nothing else.
-        let wanted = run("apt-get", &install("--print-uris", packages))?;
+        let wanted = run("apt-get", &install("--print-uris", packages, beside))?;
         let pin = format!("{:x}", Sha256::digest(&wanted));
         let root = cache.join(pin.get(..16).unwrap_or(&pin));
         if !root.is_dir() {
-            unpack(&cache, packages, &root)?;
+            unpack(&cache, packages, beside, &root)?;
         }
         Ok(Self {
             root,
@@ -75,10 +84,14 @@ impl Unpacked {
     }
 }
 
-fn install<'a>(how: &'a str, packages: &[&'a str]) -> Vec<&'a str> {
+fn install<'a>(how: &'a str, packages: &[&'a str], beside: Beside) -> Vec<&'a str> {
     let mut arguments = vec!["install", "-qq", "-y", "--no-install-recommends"];
     // Also what is installed already: it is to come from one place.
     arguments.extend(["--reinstall", how]);
+    if beside == Beside::Nothing {
+        // As if nothing were installed.
+        arguments.extend(["-o", "Dir::State::status=/dev/null"]);
+    }
     arguments.extend(packages);
     arguments
 }
@@ -91,13 +104,13 @@ fn archives_in(uris: &str) -> Vec<String> {
         .collect()
 }
 
-fn unpack(cache: &Path, packages: &[&str], root: &Path) -> Result<(), DebianError> {
+fn unpack(cache: &Path, packages: &[&str], beside: Beside, root: &Path) -> Result<(), DebianError> {
     let at = |source| FolderError::at(cache, source);
     let fresh = tempfile::tempdir_in(cache).map_err(at)?;
     let archives = fresh.path().join("archives");
     folders::make(&archives.join("partial"))?;
     let place = format!("Dir::Cache::archives={}", archives.display());
-    let mut arguments = install("--download-only", packages);
+    let mut arguments = install("--download-only", packages, beside);
     // Nothing of the system is touched, so nobody need wait for it.
     arguments.extend(["-o", &place, "-o", "Debug::NoLocking=1"]);
     run("apt-get", &arguments)?;

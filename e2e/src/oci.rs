@@ -4,6 +4,7 @@
 //! The same inputs give the same bytes, wherever and whenever: names are sorted, nothing carries a
 //! time or an owner, and of a file's mode only "may be run" is kept.
 
+mod content;
 mod digest;
 mod documents;
 mod layer;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sandgate_e2e::binaries::Smokescreen;
-use sandgate_e2e::debian::Unpacked;
+use sandgate_e2e::debian::{Beside, Unpacked};
 
 use super::super::figure::Figure;
 use super::proxy::Proxy;
@@ -35,7 +35,8 @@ impl Peers {
     pub fn ensure() -> Self {
         let mut peers = Self::default();
         let packages = PACKAGES.map(|(_, package, _)| package);
-        match Unpacked::ensure(&[&packages[..], &[MESSAGES]].concat()) {
+        let packages = [&packages[..], &[MESSAGES]].concat();
+        match Unpacked::ensure(&packages, Beside::ThisMachine) {
             Ok(unpacked) => {
                 for (proxy, package, program) in PACKAGES {
                     let path = Path::new(STAGE).join(DEBIAN).join(program);
