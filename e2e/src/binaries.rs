@@ -2,6 +2,7 @@
 //! and kept in the cache. Does I/O: runs `go build`.
 
 mod build;
+mod clients;
 mod peers;
 mod source;
 
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 
 pub use build::BinariesError;
 pub(crate) use build::Recipe;
+pub use clients::{go_client, rust_client};
 pub use peers::{AgentSandbox, Smokescreen, go_webhook};
 
 /// Without these the server calls itself v0.0.0, and clients and policies misbehave.

@@ -10,6 +10,7 @@ pub mod audit;
 mod background;
 pub mod binaries;
 pub mod chaos;
+pub mod clients;
 pub mod cluster;
 pub mod control_plane;
 pub mod controllers;

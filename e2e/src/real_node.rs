@@ -38,7 +38,7 @@ use kube::runtime::wait::{await_condition, conditions};
 
 pub use containerd::RuntimeError;
 pub use error::RealNodeError;
-pub use images::{EVERYDAY, ImagesError, STRANGER};
+pub use images::{EVERYDAY, ImagesError, STRANGER, archive_of};
 pub use kubelet::NODE;
 pub use machine::MachineError;
 pub use network::{GATEWAY, METADATA, NODE_ADDRESS, NetworkError, OUTSIDE};

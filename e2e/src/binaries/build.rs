@@ -63,6 +63,17 @@ pub enum BinariesError {
     /// `go` could not be run or heard.
     #[error("failed to run go")]
     Run(#[source] io::Error),
+    /// `cargo` could not be run or heard.
+    #[error("failed to run cargo")]
+    Cargo(#[source] io::Error),
+    /// It did not build a crate.
+    #[error("cargo could not build {name}; it said:\n{output}")]
+    Crate {
+        /// What was built.
+        name: &'static str,
+        /// What it said.
+        output: String,
+    },
     /// The cache could not be used.
     #[error(transparent)]
     Folder(#[from] FolderError),

@@ -85,6 +85,13 @@ fn everyday(name: &str, user: &str) -> Image {
     }
 }
 
+/// The archive of an image that not every node has. Blocks: the longer the first time, the larger it is.
+pub fn archive_of(image: &Image) -> Result<PathBuf, ImagesError> {
+    let cache = folders::cache()?.join("images");
+    folders::make(&cache)?;
+    archive(&cache, image)
+}
+
 /// Its archive, written unless it is there: it is named after what goes into it.
 fn archive(cache: &Path, image: &Image) -> Result<PathBuf, ImagesError> {
     let mut hash = Sha256::new();

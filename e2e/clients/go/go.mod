@@ -1,0 +1,3 @@
+module sandgate.dev/clients/go
+
+go 1.26.0
