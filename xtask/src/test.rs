@@ -13,7 +13,7 @@ use sandgate_e2e::binaries::{Binaries, BinariesError, Version};
 use sandgate_e2e::helm::Helm;
 use sandgate_e2e::own_binaries::{self, OwnBinaries};
 use sandgate_e2e::progress::seconds;
-use sandgate_e2e::{NodeCluster, Options, OwnCluster, cluster, node_cluster, real_node};
+use sandgate_e2e::{NodeCluster, Options, OwnCluster, clients, cluster, node_cluster, real_node};
 
 use crate::{image, tools};
 use rights::Sightings;
@@ -114,6 +114,10 @@ async fn on_a_node(tiers: &[Tier], sightings: &mut Sightings) -> anyhow::Result<
     }
     let archive = image::ensure(image::Make::Tried).await?;
     heading("image built", began);
+    let began = Instant::now();
+    // Packed here for the same reason. Where it cannot be had, the test that wants it says why.
+    drop(tokio::task::spawn_blocking(clients::archive).await?);
+    heading("image of clients packed", began);
     let began = Instant::now();
     let mut options = node_cluster::Options::default();
     options.node.image = Some(archive.clone());

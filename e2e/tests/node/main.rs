@@ -17,6 +17,7 @@ mod own_admission_load;
 mod own_crash;
 mod own_disturbed;
 mod own_egress;
+mod own_egress_clients;
 mod own_life;
 mod own_network_values;
 mod own_two_nodes;

@@ -1,0 +1,5 @@
+import sys
+
+import requests
+
+sys.stdout.write(requests.get(sys.argv[1]).text)
