@@ -11,6 +11,12 @@ use crate::real_node::{ImagesError, archive_of};
 /// What pods call it.
 pub const IMAGE: &str = "sandgate.local/clients:1";
 
+/// The same with a browser, which is larger than all the rest.
+pub const WITH_BROWSER: &str = "sandgate.local/clients-and-browser:1";
+
+/// The browser.
+const BROWSER: &str = "chromium";
+
 /// Programs with all they need, down to a shell.
 const PACKAGES: [&str; 10] = [
     "base-files",
@@ -50,13 +56,25 @@ pub enum ClientsError {
     Image(#[from] ImagesError),
 }
 
-/// Its archive. Blocks: a minute the first time, then a second.
+/// The archive of [`IMAGE`]. Blocks: minutes the first time, then a second.
 pub fn archive() -> Result<PathBuf, ClientsError> {
-    let debian = Unpacked::ensure(&PACKAGES, Beside::Nothing)?;
+    packed(IMAGE, &PACKAGES)
+}
+
+/// The same of [`WITH_BROWSER`].
+pub fn archive_with_browser() -> Result<PathBuf, ClientsError> {
+    packed(WITH_BROWSER, &[&PACKAGES[..], &[BROWSER]].concat())
+}
+
+fn packed(name: &str, packages: &[&str]) -> Result<PathBuf, ClientsError> {
+    let debian = Unpacked::ensure(packages, Beside::Nothing)?;
     let mut image = Image {
-        name: IMAGE.to_owned(),
+        name: name.to_owned(),
         user: Some("65532:65532".to_owned()),
-        files: vec![(binaries::go_client()?, "/usr/bin/go-client".to_owned())],
+        files: vec![
+            (binaries::go_client()?, "/usr/bin/go-client".to_owned()),
+            (binaries::rust_client()?, "/usr/bin/rust-client".to_owned()),
+        ],
         ..Image::default()
     };
     image.add_all_of(&debian.root, &FOR_PEOPLE)?;

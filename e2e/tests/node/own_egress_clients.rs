@@ -4,6 +4,8 @@
 mod host;
 mod table;
 
+use std::path::Path;
+
 use sandgate_e2e::node_cluster::Options;
 use sandgate_e2e::pair::{GRACE, Pair};
 use sandgate_e2e::pki::Authority;
@@ -11,23 +13,23 @@ use sandgate_e2e::scene::Scene;
 use sandgate_e2e::scene::manifests::{self, claim_with};
 use sandgate_e2e::{Failure, NodeCluster, Outcome, clients};
 use serde_json::json;
+use tokio::task::spawn_blocking;
 
 use crate::workload::class;
 use host::{HOST, PAGE};
-use table::{CLIENTS, Client};
+use table::{BROWSER, CLIENTS, Client};
 
 /// A host that no Connection names.
 const NOT_NAMED: &str = "not-named.example";
 
-/// Where the sandbox may write, and what it runs with.
+/// Where the sandbox may write.
 const FILES: &str = "/files";
 
 /// The certificate of whoever signed the host's.
 const AUTHORITY: &str = "/files/ca.pem";
 
-/// A node on which the host is a test host, with the image of the clients.
-async fn start() -> Outcome<NodeCluster> {
-    let archive = tokio::task::spawn_blocking(clients::archive).await??;
+/// A node on which the host is a test host, with what is in this archive.
+async fn start(archive: &Path) -> Outcome<NodeCluster> {
     let options = Options {
         prepared: vec![host::service()],
         values: json!({
@@ -40,12 +42,12 @@ async fn start() -> Outcome<NodeCluster> {
         ..Options::default()
     };
     let cluster = Box::pin(NodeCluster::start(options)).await?;
-    cluster.node.import(&archive).await?;
+    cluster.node.import(archive).await?;
     Ok(cluster)
 }
 
 /// Binds a claim to the host, whose clients trust the authority by the settings each has for that.
-async fn bring_sandbox(scene: &Scene, authority: &Authority) -> Outcome {
+async fn bring_sandbox(scene: &Scene, image: &str, authority: &Authority) -> Outcome {
     let trusting = [
         "CURL_CA_BUNDLE",
         "GIT_SSL_CAINFO",
@@ -55,21 +57,23 @@ async fn bring_sandbox(scene: &Scene, authority: &Authority) -> Outcome {
     ];
     let trusting = trusting.map(|name| (name, AUTHORITY));
     // Debian's Node looks there by itself, others do not.
-    let further = [("HOME", FILES), ("NODE_PATH", "/usr/share/nodejs")];
+    let further = [
+        ("HOME", FILES),
+        ("TMPDIR", FILES),
+        ("NODE_PATH", "/usr/share/nodejs"),
+    ];
     let variables = trusting.into_iter().chain(further);
     let variables = variables.map(|(name, value)| json!({ "name": name, "value": value }));
     let fields = json!({
         "args": ["python3", "-m", "http.server", "8080", "--directory", FILES],
         "env": variables.collect::<Vec<_>>(),
-        "resources": { "limits": { "cpu": "1", "memory": "256Mi" } },
+        "resources": { "limits": { "cpu": "1", "memory": "1Gi" } },
         "filesystem": {
-            "scratch": [{ "name": "files", "mountPath": FILES, "sizeLimit": "16Mi" }],
+            "scratch": [{ "name": "files", "mountPath": FILES, "sizeLimit": "256Mi" }],
         },
         "connections": [{ "role": "site" }],
     });
-    scene
-        .accepts(&class("clients", clients::IMAGE, &fields))
-        .await?;
+    scene.accepts(&class("clients", image, &fields)).await?;
     scene.accepts(&manifests::hosts("host", &[HOST])).await?;
     let bound = json!({ "connections": [{ "role": "site", "connection": "host" }] });
     let operator = scene.operator().await?;
@@ -120,20 +124,37 @@ async fn shows_the_refusal(scene: &Scene, client: &Client) -> Outcome {
     }
 }
 
-// Proves: E-015, E-019, E-026
-#[tokio::test]
-async fn everyday_clients_fetch_by_the_proxy_and_show_why_it_refuses() -> Outcome {
-    let mut cluster = Box::pin(start()).await?;
+/// Has each client of the image in this archive fetch, and be refused.
+async fn try_all(archive: &Path, image: &str, all: &[Client]) -> Outcome {
+    let mut cluster = Box::pin(start(archive)).await?;
     let authority = Authority::new()?;
     let scene = Scene::on(&cluster, "clients").await?;
     Pair::ours(&cluster).in_force().await?;
     tokio::try_join!(
-        host::bring(&cluster, &authority),
-        bring_sandbox(&scene, &authority),
+        host::bring(&cluster, image, &authority),
+        bring_sandbox(&scene, image, &authority),
     )?;
-    for client in &CLIENTS {
+    for client in all {
         fetches(&scene, client).await?;
         shows_the_refusal(&scene, client).await?;
     }
     cluster.check()
+}
+
+// Proves: E-015, E-019, E-026
+#[tokio::test]
+async fn everyday_clients_fetch_by_the_proxy_and_show_why_it_refuses() -> Outcome {
+    let archive = spawn_blocking(clients::archive).await??;
+    Box::pin(try_all(&archive, clients::IMAGE, &CLIENTS)).await
+}
+
+mod slow {
+    use super::*;
+
+    // Proves: E-015, E-019
+    #[tokio::test]
+    async fn a_browser_fetches_by_the_proxy_and_shows_that_it_refuses() -> Outcome {
+        let archive = spawn_blocking(clients::archive_with_browser).await??;
+        Box::pin(try_all(&archive, clients::WITH_BROWSER, &[BROWSER])).await
+    }
 }

@@ -6,7 +6,7 @@ use kube::Api;
 use kube::runtime::wait::await_condition;
 use sandgate_e2e::namespace::DEADLINE;
 use sandgate_e2e::pki::Authority;
-use sandgate_e2e::{NodeCluster, Outcome, clients, manifests};
+use sandgate_e2e::{NodeCluster, Outcome, manifests};
 use serde_json::{Value, json};
 
 use crate::workload::is_ready;
@@ -41,8 +41,8 @@ pub fn as_a_test_host() -> Value {
     json!({ "host": HOST, "namespace": NAMESPACE, "service": NAME })
 }
 
-/// Starts it with a certificate of this authority, and waits until it serves.
-pub async fn bring(cluster: &NodeCluster, authority: &Authority) -> Outcome {
+/// Starts it of this image with a certificate of this authority, and waits until it serves.
+pub async fn bring(cluster: &NodeCluster, image: &str, authority: &Authority) -> Outcome {
     let pair = authority.server(&[HOST])?;
     let files = json!({
         "apiVersion": "v1",
@@ -63,7 +63,7 @@ pub async fn bring(cluster: &NodeCluster, authority: &Authority) -> Outcome {
         "spec": {
             "containers": [{
                 "name": "main",
-                "image": clients::IMAGE,
+                "image": image,
                 "args": ["sh", "/host/serve.sh"],
                 "env": [{ "name": "HOME", "value": "/srv" }],
                 "readinessProbe": { "tcpSocket": { "port": 8443 }, "periodSeconds": 1 },

@@ -96,3 +96,17 @@ pub const CLIENTS: [Client; 11] = [
 /// Clones the repository, and prints the page that it holds.
 const GIT: &str =
     "rm -rf /files/clone; git clone --quiet \"$1\" /files/clone; cat /files/clone/page.html";
+
+/// A browser that shows what becomes of a page without a screen. It fails only if there is none.
+pub const BROWSER: Client = Client {
+    name: "Chromium",
+    command: &["sh", "-ec", CHROMIUM, "chromium"],
+    path: PATH,
+    shows: &["net::ERR_TUNNEL_CONNECTION_FAILED"],
+};
+
+/// Prints what is within the body. A sandbox has no room for the browser's own, and its authorities are not
+/// those of the environment.
+const CHROMIUM: &str = "page=$(/usr/lib/chromium/chromium --headless --no-sandbox --disable-gpu \
+    --ignore-certificate-errors --user-data-dir=/files/profile --dump-dom \"$1\")
+    page=${page#*<body>}; page=${page%</body>*}; test -n \"$page\"; printf %s \"$page\"";
