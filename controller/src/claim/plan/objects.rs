@@ -211,7 +211,8 @@ fn write(
                     build.rerendered = pinned.is_some() && pinned != build.template_hash.as_deref();
                     connected.note_move(observed, &action, &mut build);
                 }
-                let keeps_spec = sealed.kind.runs_pods() && matches!(action, Action::Verify(_));
+                // One to be created may stand already, made by a write whose answer was lost.
+                let keeps_spec = sealed.kind.runs_pods() && !matches!(action, Action::Update(_));
                 intents.push(Intent {
                     keeps_spec,
                     ..sealed.into_intent(observed, action, now)

@@ -406,6 +406,26 @@ fn a_label_edited_away_meanwhile_is_put_back_without_the_edited_class() {
     );
 }
 
+// Proves: C-034
+#[test]
+fn a_deployment_whose_creation_was_not_answered_stays_as_it_was_made_under_an_edited_class() {
+    let mut world = edited_before_bound();
+    let made = world.store[&ObjectKind::Deployment].clone();
+    // Neither the answer nor the watch has told of it yet.
+    world.observed.deployment = None;
+    world.observed.memory = Memory::default();
+    let (plan, _) = world.reconcile(at(5));
+    let again = plan
+        .ensure
+        .iter()
+        .find(|it| it.kind == ObjectKind::Deployment);
+    assert_eq!(again.unwrap().action, Action::Create);
+    assert_eq!(world.store[&ObjectKind::Deployment], made);
+    world.settle(at(6));
+    assert_eq!(world.store[&ObjectKind::Deployment], made);
+    assert_eq!(world.condition("SandboxModified"), None);
+}
+
 // Proves: C-034, O-040
 #[test]
 fn a_template_edited_meanwhile_is_put_back_from_the_present_class_which_is_said() {
