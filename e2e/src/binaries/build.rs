@@ -98,29 +98,41 @@ fn ensure(recipe: &Recipe, cache: &Path, assets: Option<&Path>) -> Result<PathBu
     let module = Path::new(HERE).join(recipe.module);
     let folder = cache.join(recipe.module).join(pin_of(&module)?);
     let binary = folder.join(recipe.name);
+    once(&folder, &binary, || build(recipe, &module, &binary))?;
+    Ok(binary)
+}
+
+/// Builds a binary of this folder, unless it is there.
+pub(super) fn once(
+    folder: &Path,
+    binary: &Path,
+    build: impl FnOnce() -> Result<(), BinariesError>,
+) -> Result<(), BinariesError> {
     if binary.is_file() {
-        return Ok(binary);
+        return Ok(());
     }
-    folders::make(&folder)?;
+    folders::make(folder)?;
     // Another process may be building the same: wait for it, then look again.
     let lock = folders::lock_file(&folder.join(".lock"))?;
     lock.lock()
-        .map_err(|source| FolderError::at(&folder, source))?;
-    if !binary.is_file() {
-        build(recipe, &module, &binary)?;
+        .map_err(|source| FolderError::at(folder, source))?;
+    if binary.is_file() {
+        return Ok(());
     }
-    Ok(binary)
+    build()
 }
 
 /// The first 16 hex digits of the hash of `go.mod`, `go.sum` and the module's own sources: what is
 /// built depends on nothing else.
 fn pin_of(module: &Path) -> Result<String, FolderError> {
+    let pinned = ["go.mod", "go.sum"].map(|name| module.join(name));
+    hash_of(pinned.into_iter().chain(sources_in(module)?))
+}
+
+/// The first 16 hex digits of the hash of these files, one behind the other.
+pub(super) fn hash_of(files: impl IntoIterator<Item = PathBuf>) -> Result<String, FolderError> {
     let mut hash = Sha256::new();
-    for path in ["go.mod", "go.sum"]
-        .map(|name| module.join(name))
-        .into_iter()
-        .chain(sources_in(module)?)
-    {
+    for path in files {
         hash.update(fs::read(&path).map_err(|source| FolderError::at(&path, source))?);
     }
     Ok(format!("{:x}", hash.finalize()).chars().take(16).collect())

@@ -1,14 +1,11 @@
 //! What fetches pages as programs of other people do. Does I/O: runs `go` and `cargo`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use sha2::{Digest, Sha256};
-
-use super::build::HERE;
+use super::build::{HERE, hash_of, once};
 use super::{BinariesError, PLAIN, Recipe};
-use crate::folders::{self, FolderError};
+use crate::folders;
 use crate::process;
 use crate::progress::Step;
 use crate::room::Room;
@@ -35,21 +32,10 @@ pub fn go_client() -> Result<PathBuf, BinariesError> {
 /// machine's distribution.
 pub fn rust_client() -> Result<PathBuf, BinariesError> {
     let source = Path::new(HERE).join(CRATE);
-    let mut hash = Sha256::new();
-    for part in ["Cargo.toml", "Cargo.lock", "src/main.rs"].map(|part| source.join(part)) {
-        hash.update(fs::read(&part).map_err(|problem| FolderError::at(&part, problem))?);
-    }
-    let pin: String = format!("{:x}", hash.finalize()).chars().take(16).collect();
-    let folder = folders::cache()?.join(CRATE).join(pin);
+    let pinned = ["Cargo.toml", "Cargo.lock", "src/main.rs"].map(|part| source.join(part));
+    let folder = folders::cache()?.join(CRATE).join(hash_of(pinned)?);
     let binary = folder.join("bin").join(RUST_CLIENT);
-    folders::make(&folder)?;
-    // Another process may be building the same.
-    let lock = folders::lock_file(&folder.join(".lock"))?;
-    lock.lock()
-        .map_err(|problem| FolderError::at(&folder, problem))?;
-    if !binary.is_file() {
-        install(&source, &folder)?;
-    }
+    once(&folder, &binary, || install(&source, &folder))?;
     Ok(binary)
 }
 
