@@ -24,4 +24,5 @@ mod own_two_nodes;
 mod own_upgrade;
 mod own_workspace;
 mod replicas;
+mod test_host;
 mod workload;

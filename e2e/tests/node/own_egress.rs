@@ -9,8 +9,8 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::ResourceExt;
 use kube::api::DeleteParams;
-use sandgate_e2e::node_cluster::{Options, image_name};
-use sandgate_e2e::pair::{GRACE, Pair};
+use sandgate_e2e::node_cluster::image_name;
+use sandgate_e2e::pair::Pair;
 use sandgate_e2e::real_node::{EVERYDAY, OUTSIDE};
 use sandgate_e2e::scene::manifests::{self, claim_with};
 use sandgate_e2e::scene::{Scene, condition, phase};
@@ -19,6 +19,7 @@ use sandgate_shared::api::{ClaimPhase, Connection, SandboxClaim};
 use sandgate_shared::names::{COMPONENT_EGRESS, COMPONENT_SANDBOX, EGRESS_ADMIN_PORT, EGRESS_PORT};
 use serde_json::{Value, json};
 
+use crate::test_host::{self, HOST as TEST_HOST, PORT};
 use crate::workload::{class, component_of, is_ready, ordinary_pod};
 use tunnel::{Tunnel, asked, comes_to_get, gets, is_refused, refusal, succeed};
 
@@ -34,10 +35,7 @@ const PRIVATE: &str = "kubernetes.default.svc.cluster.local";
 /// What the hosts outside call themselves.
 const OUT_THERE: &str = "outside";
 
-/// A host that a Service of the cluster stands for.
-const TEST_HOST: &str = "login.fixture.test";
-
-/// What that calls itself.
+/// What the test host calls itself.
 const FIXTURE: &str = "fixture";
 
 /// A workload that answers, and ends when it is told to.
@@ -239,29 +237,15 @@ async fn loses_what_goes(scene: &Scene, operator: &Writer, hosts: &Hosts) -> Out
     scene.vanishes::<Deployment>("losing-egress").await
 }
 
-/// A Service and its pod, which stand for a host.
-fn fixture() -> Vec<Value> {
+/// The pod behind the test host.
+fn fixture() -> Value {
     let serve = format!("--name={FIXTURE}");
-    let pod = json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": { "name": "login", "namespace": "default", "labels": { "app": "login" } },
-        "spec": { "containers": [{
-            "name": "main",
-            "image": image_name(),
-            "args": ["/sandgate-probe", "serve", serve, "--tcp=8443", "--tcp=8444"],
-        }] },
-    });
-    let service = json!({
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": { "name": "login", "namespace": "default" },
-        "spec": {
-            "selector": { "app": "login" },
-            "ports": [{ "name": "https", "port": 443, "targetPort": 8443 }],
-        },
-    });
-    vec![pod, service]
+    let ports = [PORT, PORT + 1].map(|port| format!("--tcp={port}"));
+    test_host::pod(&json!({ "containers": [{
+        "name": "main",
+        "image": image_name(),
+        "args": ["/sandgate-probe", "serve", serve, ports[0], ports[1]],
+    }] }))
 }
 
 /// A test host is reached through the proxy of who names it, at a private address.
@@ -271,7 +255,7 @@ async fn reaches_a_test_host(scene: &Scene, operator: &Writer, hosts: &Hosts) ->
     bind(scene, operator, "tested", ["login", "beside"]).await?;
     gets(scene, "tested", TEST_HOST, FIXTURE).await?;
     gets(scene, "tested", &hosts.third, OUT_THERE).await?;
-    let other_port = format!("{TEST_HOST}:8444");
+    let other_port = format!("{TEST_HOST}:{}", PORT + 1);
     is_refused(scene, "tested", &other_port, (403, "port-not-allowed")).await?;
     scene
         .becomes(
@@ -288,19 +272,8 @@ async fn reaches_a_test_host(scene: &Scene, operator: &Writer, hosts: &Hosts) ->
 
 /// A node on which one host is a test host, and a namespace with a class whose roles bind Connections.
 async fn start() -> Outcome<(NodeCluster, Scene, Hosts, Writer)> {
-    let options = Options {
-        prepared: fixture(),
-        values: json!({
-            "operator": { "sandboxAPI": { "claimPolicyGrace": format!("{}s", GRACE.as_secs()) } },
-            "sandbox": { "egressProxy": {
-                "acknowledgeInsecureTestOnly": true,
-                "insecureTestHosts": [
-                    { "host": TEST_HOST, "namespace": "default", "service": "login" },
-                ],
-            } },
-        }),
-        ..Options::default()
-    };
+    let mut options = test_host::options();
+    options.prepared.push(fixture());
     let cluster = Box::pin(NodeCluster::start(options)).await?;
     let scene = Scene::on(&cluster, "egress").await?;
     let hosts = name_the_outside(&scene).await?;

@@ -6,8 +6,7 @@ mod table;
 
 use std::path::Path;
 
-use sandgate_e2e::node_cluster::Options;
-use sandgate_e2e::pair::{GRACE, Pair};
+use sandgate_e2e::pair::Pair;
 use sandgate_e2e::pki::Authority;
 use sandgate_e2e::scene::Scene;
 use sandgate_e2e::scene::manifests::{self, claim_with};
@@ -15,8 +14,9 @@ use sandgate_e2e::{Failure, NodeCluster, Outcome, clients};
 use serde_json::json;
 use tokio::task::spawn_blocking;
 
+use crate::test_host::{self, HOST};
 use crate::workload::class;
-use host::{HOST, PAGE};
+use host::PAGE;
 use table::{BROWSER, CLIENTS, Client};
 
 /// A host that no Connection names.
@@ -30,18 +30,7 @@ const AUTHORITY: &str = "/files/ca.pem";
 
 /// A node on which the host is a test host, with what is in this archive.
 async fn start(archive: &Path) -> Outcome<NodeCluster> {
-    let options = Options {
-        prepared: vec![host::service()],
-        values: json!({
-            "operator": { "sandboxAPI": { "claimPolicyGrace": format!("{}s", GRACE.as_secs()) } },
-            "sandbox": { "egressProxy": {
-                "acknowledgeInsecureTestOnly": true,
-                "insecureTestHosts": [host::as_a_test_host()],
-            } },
-        }),
-        ..Options::default()
-    };
-    let cluster = Box::pin(NodeCluster::start(options)).await?;
+    let cluster = Box::pin(NodeCluster::start(test_host::options())).await?;
     cluster.node.import(archive).await?;
     Ok(cluster)
 }
