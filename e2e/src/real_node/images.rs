@@ -44,20 +44,16 @@ pub enum ImagesError {
 
 /// The archives of all of them. Blocks: seconds the first time.
 pub(super) fn archives(binaries: &NodeBinaries, probe: &Path) -> Result<[PathBuf; 5], ImagesError> {
-    let cache = folders::cache()?.join("images");
-    folders::make(&cache)?;
     Ok([
-        archive(
-            &cache,
-            &program(PAUSE, probe, &["/sandgate-probe", "pause"]),
-        )?,
-        archive(&cache, &program(DNS, &binaries.dns, &["/coredns"]))?,
-        archive(
-            &cache,
-            &program(ENFORCER, &binaries.enforcer, &["/kube-network-policies"]),
-        )?,
-        archive(&cache, &everyday(EVERYDAY, "65532:65532"))?,
-        archive(&cache, &everyday(STRANGER, "1234:1234"))?,
+        archive_of(&program(PAUSE, probe, &["/sandgate-probe", "pause"]))?,
+        archive_of(&program(DNS, &binaries.dns, &["/coredns"]))?,
+        archive_of(&program(
+            ENFORCER,
+            &binaries.enforcer,
+            &["/kube-network-policies"],
+        ))?,
+        archive_of(&everyday(EVERYDAY, "65532:65532"))?,
+        archive_of(&everyday(STRANGER, "1234:1234"))?,
     ])
 }
 
@@ -85,15 +81,11 @@ fn everyday(name: &str, user: &str) -> Image {
     }
 }
 
-/// The archive of an image that not every node has. Blocks: the longer the first time, the larger it is.
+/// The archive of an image, written unless it is there: it is named after what goes into it. Blocks: the longer
+/// the first time, the larger it is.
 pub fn archive_of(image: &Image) -> Result<PathBuf, ImagesError> {
     let cache = folders::cache()?.join("images");
     folders::make(&cache)?;
-    archive(&cache, image)
-}
-
-/// Its archive, written unless it is there: it is named after what goes into it.
-fn archive(cache: &Path, image: &Image) -> Result<PathBuf, ImagesError> {
     let mut hash = Sha256::new();
     hash.update(Sha256::digest(format!("{image:?}")));
     for (program, _) in &image.files {
