@@ -14,7 +14,7 @@ use sandgate_shared::api::SandboxClaim;
 use sandgate_shared::api::outside::{AgentRuntimeSpec, Ceiling};
 use sandgate_shared::reason;
 
-use crate::watch::Key;
+use crate::key::Key;
 
 mod ledger;
 mod order;

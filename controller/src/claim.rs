@@ -10,14 +10,17 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::api_server::ApiServer;
 use crate::cause::Chain;
+use crate::key::Key;
 use crate::leader::{Fence, LeaderError};
 use crate::metrics::{Metrics, Reconciled};
 use crate::provenance::Provenance;
 use crate::queue::Next;
-use crate::watch::{Key, Subject, Watches};
+use crate::watch::{Subject, Watches};
 
 mod apply;
 mod clock;
+mod digest;
+mod finding;
 pub mod gather;
 mod guard;
 mod memories;
@@ -26,6 +29,7 @@ pub mod observed;
 mod pass;
 mod places;
 pub mod plan;
+mod refusal;
 mod report;
 
 use apply::Apply;

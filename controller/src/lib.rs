@@ -22,6 +22,7 @@ pub mod event;
 pub mod flags;
 pub mod health;
 pub mod identity;
+pub mod key;
 pub mod kind;
 pub mod leader;
 pub mod metrics;

@@ -30,14 +30,12 @@ use crate::queue::Queue;
 mod back_off;
 pub(crate) mod changes;
 mod index;
-mod key;
 mod source;
 mod subject;
 mod table;
 
 pub(crate) use back_off::back_off;
 pub use index::{Index, NotKnown};
-pub use key::Key;
 pub use source::Source;
 pub use subject::Subject;
 

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use sandgate_shared::trust::Trust;
 
 use super::{Admission, Ceilings, Seat, Standing, decide};
-use crate::watch::Key;
+use crate::key::Key;
 
 /// Promises, by runtime; and what was last decided about its claims.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use sandgate_shared::api::outside::Ceiling;
 use serde_json::json;
 
 use super::{Admission, Ceilings, Limit, Seat, Standing, decide};
-use crate::watch::Key;
+use crate::key::Key;
 
 mod ledger;
 

@@ -5,9 +5,9 @@ use kube::core::Request;
 use serde::Deserialize;
 
 use super::{ApiServer, CallError};
+use crate::key::Key;
 use crate::kind::Kind;
 use crate::metrics::{Outcome, Verb};
-use crate::watch::Key;
 
 /// How many are listed at once. They are read as the answer comes and kept as these few bytes each, so that a page
 /// may have more of them than one of whole objects.

@@ -15,9 +15,10 @@ use super::observed::ObjectKind;
 use super::plan::{Applied, ContentOutcome, FilesOutcome, Intent, Outcome, Plan, Urgent};
 use crate::api_server::{ApiServer, CallError, Place};
 use crate::cause::Chain;
+use crate::key::Key;
 use crate::kind::Kind;
 use crate::metrics::Metrics;
-use crate::watch::{Key, Watches};
+use crate::watch::Watches;
 
 use dry_runs::DryRuns;
 use objects::name;

@@ -18,9 +18,10 @@ pub use storage::Volumes;
 
 use super::observed::{AllowedTarget, Guarded, Lookup, Observed, ServiceKey};
 use crate::api_server::{ApiServer, CallError, Place};
+use crate::key::Key;
 use crate::kind::Kind;
 use crate::provenance::Provenance;
-use crate::watch::{Key, Watches};
+use crate::watch::Watches;
 
 /// What stands could not be read.
 #[derive(Debug, thiserror::Error)]

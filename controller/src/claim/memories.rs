@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use sandgate_shared::api::SandboxClaim;
 
 use super::observed::Memory;
-use crate::watch::Key;
+use crate::key::Key;
 
 /// Memories of claims, each of one UID: a claim made again under an old name starts without.
 #[derive(Debug, Default)]

@@ -15,7 +15,7 @@ use super::report::{ReportError, Reported};
 use super::{ReconcileError, Reconciler};
 use crate::admission_queue::Admission;
 use crate::api_server::ANSWER_WITHIN;
-use crate::watch::Key;
+use crate::key::Key;
 
 /// The claim is looked at again once what it comes after has its answer, and if nobody tells, as often as one
 /// that waits its turn.

@@ -11,8 +11,9 @@ use sandgate_shared::trust::Trust;
 use super::observed::Observed;
 use super::plan;
 use crate::admission_queue::{Admission, Basis, Ceilings, Ledger, Seat, Standing};
+use crate::key::Key;
 use crate::leader::{Fence, LeaderError};
-use crate::watch::{Key, Subject, Watches};
+use crate::watch::{Subject, Watches};
 
 /// The places of all runtimes, as one leader gives them.
 #[derive(Debug)]

@@ -31,7 +31,6 @@ mod connections;
 mod content_claim;
 mod decision;
 mod deployment;
-mod digest;
 mod egress;
 mod events;
 mod files;
@@ -45,7 +44,7 @@ mod network_policy;
 mod objects;
 mod order;
 mod readiness;
-mod refusal;
+mod remember;
 mod service;
 mod settings;
 mod status;
@@ -62,11 +61,12 @@ use sandgate_shared::checks::Dropped;
 
 use super::observed::Observed;
 
+pub use super::finding::Finding;
+pub use super::refusal::{Refusal, RefusalClass, refusal_pause};
 pub use applied::{Applied, Outcome, Stored};
 pub use baseline::{baseline, baseline_intent, guard};
 pub use content_claim::ContentOutcome;
 pub use decision::{EventDraft, StatusDecision};
-pub use digest::digest;
 pub use egress::{Poke, fixture_services};
 pub(crate) use events::note as event_note;
 pub use files::{FilesIntent, FilesOutcome};
@@ -77,11 +77,9 @@ pub use gate::{
 pub use heal::DryRun;
 pub use network_policy::allowed_services;
 pub use order::{Action, Deletion, Intent, LiveRef, PodRef};
-pub use refusal::{Refusal, RefusalClass, refusal_pause};
 pub use settings::{ContentSettings, DnsTarget, EgressSettings, Settings, TestHost, TestHosts};
 pub use status::{QUEUE_CHECK, status};
 pub use status_patch::status_patch;
-pub(crate) use strangers::strangers;
 pub use workspace_volume::mounted;
 
 use gate::{Gate, Judgement};
@@ -151,15 +149,6 @@ pub enum Verdict {
     Fail(Finding),
     /// The claim's objects stand or are being made.
     Build(Build),
-}
-
-/// A reason and a message a person understands.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Finding {
-    /// One of `sandgate_shared::reason`.
-    pub reason: &'static str,
-    /// What is wrong and what to do about it.
-    pub message: String,
 }
 
 /// What `status` needs to know of a claim whose objects stand or are being made.

@@ -10,8 +10,9 @@ use super::plan::{EventDraft, StatusDecision, status_patch};
 use crate::api_server::{ApiServer, CallError, Place};
 use crate::cause::Chain;
 use crate::event::{self, Called, event};
+use crate::key::Key;
 use crate::kind::Kind;
-use crate::watch::{Key, Watches};
+use crate::watch::Watches;
 
 /// The status could not be written.
 #[derive(Debug, thiserror::Error)]

@@ -18,12 +18,13 @@ use super::plan::Settings;
 use super::{Reconciler, Watches};
 use crate::api_server::fake::{Fake, Fault};
 use crate::api_server::{ApiServer, Clock};
+use crate::key::Key;
 use crate::kind::Kind;
 use crate::leader::{Elector, Fence, Leaderless, Timing};
 use crate::metrics::Metrics;
 use crate::provenance::Provenance;
 use crate::queue::Next;
-use crate::watch::{Key, Source, Subject};
+use crate::watch::{Source, Subject};
 
 mod connections;
 mod finished;

@@ -12,10 +12,11 @@ use sandgate_shared::api::SandboxClaim;
 use sandgate_shared::api::outside::{AgentRuntimeSpec, WorkspaceSpec};
 use serde::de::DeserializeOwned;
 
-use super::{Key, Source, Subject};
+use super::{Source, Subject};
 use crate::admission_queue::{Limit, Seat};
 use crate::claim::mounted::Neighbour;
 use crate::claim::observed::{AllowedTarget, Guarded, LiveObject, ObjectKind, Observed};
+use crate::key::Key;
 
 mod concern;
 mod state;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Key;
+use crate::key::Key;
 
 /// What is looked at.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

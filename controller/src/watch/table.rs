@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, hash_map};
 use std::hash::Hash;
 
-use super::Key;
+use crate::key::Key;
 
 /// Objects of one kind. `G` names the groups that an object belongs to.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use sandgate_shared::trust::Trust;
 
 use super::{any_ceilings, any_seats, at_once, has, instance, seat, waits};
 use crate::admission_queue::{Admission, Basis, Ceilings, Ledger, Seat, Standing};
-use crate::watch::Key;
+use crate::key::Key;
 
 fn runtime() -> Key {
     Key::new("ns", "rt")

@@ -7,8 +7,8 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use super::{Gather, GatherError};
 use crate::api_server::{Place, Stamp};
 use crate::cause::Chain;
+use crate::key::Key;
 use crate::kind::Kind;
-use crate::watch::Key;
 
 /// How many claims are read at once.
 const AT_ONCE: usize = 8;

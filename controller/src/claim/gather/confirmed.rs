@@ -11,8 +11,9 @@ use super::{Gather, GatherError, parse};
 use crate::api_server::Place;
 use crate::claim::observed::{LiveObject, Lookup, ObjectKind, Observed};
 use crate::claim::plan;
+use crate::key::Key;
 use crate::kind::Kind;
-use crate::watch::{Key, Source};
+use crate::watch::Source;
 
 impl Gather {
     /// What is known of a claim, with the claim and everything that can end it read anew: a watch can

@@ -14,8 +14,8 @@ use crate::api_server::Place;
 use crate::claim::mounted::{Mounted, Neighbour};
 use crate::claim::observed::{Directory, Observed, Storage};
 use crate::claim::plan;
+use crate::key::Key;
 use crate::kind::Kind;
-use crate::watch::Key;
 
 /// How workspaces keep their content, and what of it is taken.
 #[derive(Clone, Debug)]

@@ -9,9 +9,8 @@ use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::api::SandboxClaimStatus;
 
 use super::{ObjectKind, Revocation};
-use crate::claim::plan::{
-    Applied, Finding, Outcome, Plan, Refusal, Verdict, refusal_pause, strangers,
-};
+use crate::claim::finding::Finding;
+use crate::claim::refusal::{Refusal, refusal_pause};
 
 /// How long a heal counts when heals are counted (O-040).
 const HEAL_WINDOW_SECONDS: i64 = 600;
@@ -115,54 +114,6 @@ impl Memory {
         self
     }
 
-    /// Takes in what apply did at `now`. To be called once after each apply, with the plan that was
-    /// applied.
-    pub fn record(&mut self, plan: &Plan, applied: &Applied, now: Timestamp) {
-        self.forget_old(now);
-        self.strangers = strangers(plan, applied, now).or(self.strangers.take());
-        if matches!(plan.verdict, Verdict::Build(_)) {
-            // What goes because it is not needed was taken away by nobody.
-            for deletion in &plan.delete {
-                self.applied.remove(&deletion.kind);
-            }
-        }
-        for (kind, outcome) in &applied.outcomes {
-            let intent = plan.ensure.iter().find(|intent| intent.kind == *kind);
-            let hash = intent.map(|intent| intent.hash.clone());
-            if let Some(stored) = outcome.stored() {
-                let record = AppliedRecord {
-                    uid: stored.uid.clone(),
-                    digest: stored.digest.clone(),
-                    intent: hash.clone(),
-                };
-                self.applied.insert(*kind, Box::new(record));
-                if self.refusal.as_ref().is_some_and(|past| past.kind == *kind) {
-                    self.refusal = None;
-                }
-            }
-            match outcome {
-                Outcome::Healed { paths, .. } => {
-                    self.heals.extend(paths.iter().map(|path| PastHeal {
-                        kind: *kind,
-                        path: path.clone(),
-                        at: now,
-                    }));
-                }
-                Outcome::HeldBack(held) => {
-                    self.held.insert(*kind, held.clone());
-                }
-                Outcome::Refused(refusal) => {
-                    self.remember_refusal(*kind, hash.unwrap_or_default(), refusal, now);
-                }
-                Outcome::Created(_)
-                | Outcome::Updated(_)
-                | Outcome::Unchanged(_)
-                | Outcome::LeftOver
-                | Outcome::Conflict => {}
-            }
-        }
-    }
-
     /// The paths of an object that were healed twice in the last 10 minutes, each with the moment
     /// until which it is left alone.
     pub fn resting_paths(&self, kind: ObjectKind, now: Timestamp) -> BTreeMap<String, Timestamp> {
@@ -182,7 +133,8 @@ impl Memory {
             .collect()
     }
 
-    fn remember_refusal(
+    /// Takes in that a write was refused, once more if it was before.
+    pub(in crate::claim) fn remember_refusal(
         &mut self,
         kind: ObjectKind,
         intent: String,
@@ -204,7 +156,8 @@ impl Memory {
         });
     }
 
-    fn forget_old(&mut self, now: Timestamp) {
+    /// Forgets what says nothing any more.
+    pub(in crate::claim) fn forget_old(&mut self, now: Timestamp) {
         self.heals
             .retain(|heal| seconds_between(heal.at, now) < HEAL_WINDOW_SECONDS);
         self.held.retain(|_, held| held.until > now);

@@ -137,7 +137,7 @@ pub struct LiveObject {
     /// That owner is a claim, and the object bears the name of one of that claim's: it is this claim's, or an
     /// earlier one's of the same name.
     pub of_claim: bool,
-    /// Digest of its spec, our labels and its owner references ([`super::plan::digest`]).
+    /// Digest of its spec, our labels and its owner references ([`crate::claim::digest`]).
     pub digest: String,
     /// The hash of the intent it was written from, as its annotation says.
     pub intent: Option<String>,

@@ -16,7 +16,7 @@ use super::{
     AllowedTarget, Disruption, LiveObject, ObservedContainer, ObservedPod, ObservedReplicaSet,
     Target, TargetPort, Terminated, Unready, Waiting, owner,
 };
-use crate::claim::plan::digest;
+use crate::claim::digest::digest;
 
 /// What containerd says of a container whose program could not be started.
 pub(in crate::claim) const NEVER_STARTED: &str = "StartError";

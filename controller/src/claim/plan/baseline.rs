@@ -13,7 +13,8 @@ use k8s_openapi::{
 use sandgate_shared::names;
 use serde_json::Value;
 
-use super::{Action, Intent, LiveRef, digest::digest, intent::seal};
+use super::{Action, Intent, LiveRef, intent::seal};
+use crate::claim::digest::digest;
 use crate::claim::observed::{Guarded, LiveObject, ObjectKind};
 
 /// The write that puts the baseline policy of a namespace in order; `None` when it is.

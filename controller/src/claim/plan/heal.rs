@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Intent, Stored, digest::ours};
+use super::{Intent, Stored};
+use crate::claim::digest::ours;
 use crate::claim::observed::{HeldBack, LiveObject, ObjectKind};
 
 /// Most paths reported of one object.

@@ -11,7 +11,8 @@ use kube::{Resource, ResourceExt};
 use sandgate_shared::{api::SandboxClaim, names};
 use serde_json::{Map, Value};
 
-use super::{Action, Intent, digest::hash};
+use super::{Action, Intent};
+use crate::claim::digest::hash;
 use crate::claim::observed::{ObjectKind, Observed};
 
 /// A manifest with its hash, before it is known what to do about it.

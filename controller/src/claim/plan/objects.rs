@@ -12,7 +12,6 @@ use super::{
     connected::{Connected, told_of_hosts},
     content_claim::content_claim,
     deployment::{Parts, deployment},
-    digest::hash,
     finished::finished,
     gate::{class_missing, ever_bound, has_workspace},
     intent::{Sealed, seal},
@@ -21,6 +20,7 @@ use super::{
     service::service,
     workspace_volume::{mounted, volume},
 };
+use crate::claim::digest::hash;
 use crate::claim::observed::{LiveObject, ObjectKind, Observed};
 
 impl LiveRef {

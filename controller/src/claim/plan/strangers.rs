@@ -7,7 +7,7 @@ use super::{Applied, Finding, Outcome, Plan, Verdict};
 use crate::claim::observed::ObjectKind;
 
 /// What is to be said of strangers after a plan was carried out; `None` if none showed.
-pub(crate) fn strangers(plan: &Plan, applied: &Applied, now: Timestamp) -> Option<Finding> {
+pub(super) fn strangers(plan: &Plan, applied: &Applied, now: Timestamp) -> Option<Finding> {
     let mut healed = Vec::new();
     let mut held = Vec::new();
     for (kind, outcome) in &applied.outcomes {

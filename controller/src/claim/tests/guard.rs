@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use super::World;
 use crate::api_server::fake::Fault;
+use crate::key::Key;
 use crate::kind::Kind;
 use crate::queue::Next;
-use crate::watch::{Key, Subject};
+use crate::watch::Subject;
 
 impl World {
     /// A claim whose pod runs.

@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use super::{LEASE, UNTIL_THE_TIME_IS_KNOWN, World, claim};
 use crate::api_server::fake::Fault;
 use crate::api_server::fake::gate::Gate;
+use crate::key::Key;
 use crate::kind::Kind;
 use crate::queue::Next;
-use crate::watch::{Key, Source, Subject};
+use crate::watch::{Source, Subject};
 
 impl World {
     /// Claims `a` and `b` of a runtime that may have this many at once.

@@ -12,7 +12,7 @@ use crate::claim::observed::{
     ObservedReplicaSet, Opening, ServiceKey,
 };
 use crate::claim::plan;
-use crate::watch::Key;
+use crate::key::Key;
 use crate::watch::table::Table;
 
 use openings::{Opens, opens};

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::Index;
 use crate::claim::observed::{Lookup, ObjectKind};
-use crate::watch::{Key, Source, Subject};
+use crate::key::Key;
+use crate::watch::{Source, Subject};
 
 mod openings;
 mod places;

@@ -1,5 +1,5 @@
 use super::Table;
-use crate::watch::Key;
+use crate::key::Key;
 
 fn key(name: &str) -> Key {
     Key::new("ns", name)

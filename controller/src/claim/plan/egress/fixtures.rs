@@ -13,8 +13,9 @@ use sandgate_shared::{
     reason,
 };
 
+use crate::claim::digest::hash;
 use crate::claim::observed::{AllowedTarget, Lookup, Observed, ServiceKey, Target};
-use crate::claim::plan::{Finding, Settings, TestHost, TestHosts, digest::hash};
+use crate::claim::plan::{Finding, Settings, TestHost, TestHosts};
 
 /// How often the Service of a test host is looked at, as long as a claim has one.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);

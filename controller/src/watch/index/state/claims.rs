@@ -11,8 +11,9 @@ use sandgate_shared::reason::condition;
 use super::{ClaimsBy, State};
 use crate::admission_queue::{Limit, Seat, Standing};
 use crate::claim::plan::{self, Record};
+use crate::key::Key;
+use crate::watch::Subject;
 use crate::watch::index::{NotKnown, concern, read};
-use crate::watch::{Key, Subject};
 
 /// What of a claim its runtime's other claims depend on.
 #[derive(Debug, PartialEq)]

@@ -6,7 +6,8 @@ use sandgate_shared::api::ClassKind;
 use sandgate_shared::names;
 
 use super::{Allows, ClaimsBy, Names, State};
-use crate::watch::{Key, Source, Subject};
+use crate::key::Key;
+use crate::watch::{Source, Subject};
 
 impl State {
     /// What the object under `key` concerns, while it is in its table.

@@ -8,7 +8,7 @@ use sandgate_shared::api::outside::WorkspaceSpec;
 use super::State;
 use crate::claim::mounted::Neighbour;
 use crate::claim::plan;
-use crate::watch::Key;
+use crate::key::Key;
 
 impl State {
     pub(in crate::watch::index) fn workspaces_of(

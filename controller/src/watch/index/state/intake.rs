@@ -12,9 +12,10 @@ use sandgate_shared::names;
 use super::concerned::{claim_name, subjects};
 use super::{Labelled, Objects, OfClaim, State};
 use crate::claim::observed::{AllowedTarget, LiveObject, ObservedPod, ObservedReplicaSet};
+use crate::key::Key;
 use crate::watch::index::{NotKnown, concern, live, read};
 use crate::watch::table::Table;
-use crate::watch::{Key, Source, Subject};
+use crate::watch::{Source, Subject};
 
 impl State {
     /// Takes in an object; what it concerns, if it is news.

@@ -10,8 +10,9 @@ use sandgate_shared::names;
 use super::State;
 use super::intake::takes_object;
 use crate::claim::observed::{LiveObject, ObservedPod, Opening, Widening};
+use crate::key::Key;
 use crate::watch::index::NotKnown;
-use crate::watch::{Key, Source, Subject};
+use crate::watch::{Source, Subject};
 
 /// Whose pods a policy can open.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -6,8 +6,9 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::{a, index, object, pod};
+use crate::key::Key;
 use crate::watch::index::Index;
-use crate::watch::{Key, Source, Subject};
+use crate::watch::{Source, Subject};
 
 fn policy(name: &str, version: u64, selector: &Value) -> Value {
     json!({

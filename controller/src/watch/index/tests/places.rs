@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use super::{claim, object};
 use crate::admission_queue::{Limit, Standing};
+use crate::key::Key;
 use crate::watch::index::Index;
-use crate::watch::{Key, Source, Subject};
+use crate::watch::{Source, Subject};
 
 fn runtime() -> Key {
     Key::new("ns", "rt")

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 /// Labels of object metadata that are ours to set and to heal.
-pub(super) const OUR_LABELS: [&str; 7] = [
+const OUR_LABELS: [&str; 7] = [
     names::LABEL_MANAGED_BY,
     names::LABEL_COMPONENT,
     names::LABEL_AGENT_RUNTIME,
@@ -24,7 +24,7 @@ const CONTENT: [&str; 4] = ["spec", "data", "binaryData", "immutable"];
 
 /// Digest (64 hex digits) of what is ours in an object: its content, our labels and all its owner
 /// references. Everything else in it may change without anybody having touched what we wrote.
-pub fn digest(object: &Value) -> String {
+pub(super) fn digest(object: &Value) -> String {
     hash(&ours(object))
 }
 
