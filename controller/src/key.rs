@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use kube::core::ObjectMeta;
+use sandgate_shared::api::SandboxClaim;
 
 /// Namespace and name; the namespace is empty for a kind that has none. Clones share one text: the key of
 /// a claim stands in a dozen tables.
@@ -33,6 +34,13 @@ impl Key {
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         let (namespace, name) = (namespace.into(), name.into());
         Self(Arc::new(Names { namespace, name }))
+    }
+
+    /// The key of the runtime that a claim belongs to; an enrolment has none.
+    pub fn of_runtime(claim: &SandboxClaim) -> Option<Self> {
+        let namespace = claim.metadata.namespace.clone().unwrap_or_default();
+        let runtime = claim.spec.agent_runtime_ref.as_ref()?;
+        Some(Self::new(namespace, &runtime.name))
     }
 
     /// The key of a live object.

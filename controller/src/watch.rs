@@ -11,7 +11,7 @@
 //! read is counted, logged and passed over; it stalls nothing.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures::{Stream, StreamExt as _, TryStreamExt as _, pin_mut};
 use kube::core::{DynamicObject, ObjectMeta, PartialObjectMeta};
@@ -29,12 +29,14 @@ use crate::queue::Queue;
 
 mod back_off;
 pub(crate) mod changes;
+mod confirmed;
 mod index;
 mod source;
 mod subject;
 mod table;
 
 pub(crate) use back_off::back_off;
+pub use confirmed::Confirmed;
 pub use index::{Index, NotKnown};
 pub use source::Source;
 pub use subject::Subject;
@@ -67,30 +69,6 @@ impl Synced {
     }
 }
 
-/// Sources whose watch broke and has told nothing since, so that what they show may have moved on.
-#[derive(Debug, Default)]
-pub struct Doubts(Mutex<BTreeSet<Source>>);
-
-impl Doubts {
-    /// Whether what the index holds of a source may be behind by more than a watch is.
-    pub fn of(&self, source: Source) -> bool {
-        self.lock().contains(&source)
-    }
-
-    pub(crate) fn raise(&self, source: Source) {
-        self.lock().insert(source);
-    }
-
-    fn settle(&self, source: Source) {
-        self.lock().remove(&source);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeSet<Source>> {
-        // No code that can panic runs under the lock.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// The watches, and what they keep up to date.
 #[derive(Debug, Default)]
 pub struct Watches {
@@ -100,8 +78,8 @@ pub struct Watches {
     pub queue: Queue<Subject>,
     /// Whether the index is whole.
     pub synced: Synced,
-    /// Where it may be behind.
-    pub doubts: Doubts,
+    /// Where it is known not to be behind.
+    pub confirmed: Confirmed,
 }
 
 /// Follows every source until the task set is dropped.
@@ -172,20 +150,15 @@ impl Intake {
     /// Takes in what a watch delivered; what it concerns.
     fn event(&self, event: Event<DynamicObject>) -> BTreeSet<Subject> {
         let index = &self.watches.index;
-        let (up_to_date, concerned) = match event {
+        match event {
             Event::Init => {
                 index.begin_listing(self.source);
-                (false, BTreeSet::new())
+                BTreeSet::new()
             }
-            Event::InitApply(object) => (false, self.observe(object)),
-            Event::InitDone => (true, self.listed()),
-            Event::Apply(object) => (true, self.observe(object)),
-            Event::Delete(object) => (true, index.forget(self.source, &object)),
-        };
-        if up_to_date {
-            self.watches.doubts.settle(self.source);
+            Event::InitApply(object) | Event::Apply(object) => self.observe(object),
+            Event::InitDone => self.listed(),
+            Event::Delete(object) => index.forget(self.source, &object),
         }
-        concerned
     }
 
     fn observe(&self, object: DynamicObject) -> BTreeSet<Subject> {
@@ -204,8 +177,15 @@ impl Intake {
 
     fn listed(&self) -> BTreeSet<Subject> {
         let concerned = self.watches.index.end_listing(self.source);
+        self.doubt();
         self.watches.synced.mark(self.source);
         concerned
+    }
+
+    fn doubt(&self) {
+        if self.source == Source::Runtimes {
+            self.watches.confirmed.doubt_all();
+        }
     }
 
     /// Takes in that a watch broke; what that concerns. It is started again by itself. While it is
@@ -219,7 +199,7 @@ impl Intake {
             self.watches.index.begin_listing(self.source);
             return self.listed();
         }
-        self.watches.doubts.raise(self.source);
+        self.doubt();
         self.metrics.watch_failed(kind);
         tracing::info!(
             kind = kind.as_str(),

@@ -39,7 +39,8 @@ impl Places {
     /// [`Self::settle`]. `None`: it is looked at again once one that is being admitted has its answer.
     pub(super) fn ask(&self, observed: &Observed) -> Option<Admission> {
         let asks = Seat::of(&observed.claim, Standing::Waiting);
-        let (Some(runtime), Some(spec)) = (runtime(&observed.claim), observed.runtime.found())
+        let (Some(runtime), Some(spec)) =
+            (Key::of_runtime(&observed.claim), observed.runtime.found())
         else {
             return Some(Admission::Unlimited);
         };
@@ -59,7 +60,7 @@ impl Places {
 
     /// What was granted to the claim is being written.
     pub(super) fn write(&self, claim: &SandboxClaim) {
-        if let Some(runtime) = runtime(claim) {
+        if let Some(runtime) = Key::of_runtime(claim) {
             self.ledger.write(&runtime, uid(claim));
         }
     }
@@ -67,7 +68,7 @@ impl Places {
     /// A look at the claim failed. What was granted to it is free again if nothing of it was written: its next
     /// look may be a minute away, and the limits others by then.
     pub(super) fn give_up(&self, claim: &SandboxClaim) {
-        if let Some(runtime) = runtime(claim) {
+        if let Some(runtime) = Key::of_runtime(claim) {
             self.look_at(self.ledger.give_up(&runtime, uid(claim)));
         }
     }
@@ -75,7 +76,7 @@ impl Places {
     /// The fate of what was granted to the claim is known: its status was written, or somebody else wrote it,
     /// or it is gone.
     pub(super) fn settle(&self, claim: &SandboxClaim) {
-        if let Some(runtime) = runtime(claim) {
+        if let Some(runtime) = Key::of_runtime(claim) {
             self.look_at(self.ledger.settle(&runtime, uid(claim)));
         }
     }
@@ -124,11 +125,4 @@ impl Places {
 
 fn uid(claim: &SandboxClaim) -> &str {
     claim.metadata.uid.as_deref().unwrap_or_default()
-}
-
-/// The runtime that a claim belongs to; an enrolment has none.
-fn runtime(claim: &SandboxClaim) -> Option<Key> {
-    let namespace = claim.metadata.namespace.clone().unwrap_or_default();
-    let runtime = claim.spec.agent_runtime_ref.as_ref()?;
-    Some(Key::new(namespace, &runtime.name))
 }

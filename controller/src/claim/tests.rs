@@ -254,7 +254,7 @@ async fn a_claim_is_built_policies_first_and_bound_when_its_pod_is_ready() {
     assert_eq!(world.status().get("addresses"), None);
     let log = world.server.log();
     let first = "PATCH /apis/omnia.altairalabs.ai/v1alpha1/namespaces/ns/sandboxclaims/a/status";
-    assert_eq!(log[0], first, "admitted before anything is made");
+    assert_eq!(writes(&log)[0], first, "admitted before anything is made");
     let made: Vec<&str> = log
         .iter()
         .filter_map(|line| line.strip_prefix("POST ")?.rsplit('/').next())
@@ -488,8 +488,8 @@ async fn a_claim_that_is_gone_is_let_go() {
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_never_answered_holds_a_claim_up_for_a_bounded_time() {
     let world = World::new();
-    // After the admission and its Event.
-    world.server.fail(3, Fault::Hang);
+    // After a look at the runtime, the admission and its Event.
+    world.server.fail(4, Fault::Hang);
     let begun = tokio::time::Instant::now();
     world.look().await;
     assert!(begun.elapsed() <= crate::api_server::ANSWER_WITHIN + Duration::from_secs(1));

@@ -126,6 +126,16 @@ impl Index {
         self.lock().runtime(runtime)
     }
 
+    /// Whether a runtime that was read beside the watch is known as it `stands`, or as it became since.
+    pub fn holds_runtime(&self, runtime: &Key, stands: Option<&DynamicObject>) -> bool {
+        let known = self.lock().version_of(runtime);
+        match stands {
+            // One that is known may stand again since; the watch will tell.
+            None => known.is_none(),
+            Some(stands) => known >= Some(version(stands)),
+        }
+    }
+
     /// The seats of a runtime's claims. `asks`: whether a claim without a place asks for one.
     pub fn seats(&self, runtime: &Key, asks: impl Fn(&SandboxClaim) -> bool) -> Vec<Seat> {
         self.lock().seats(runtime, asks)

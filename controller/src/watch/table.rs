@@ -91,6 +91,11 @@ impl<V, G: Hash + Eq> Table<V, G> {
         self.entries.get(key).map(|entry| &*entry.value)
     }
 
+    /// The version of the object under a key.
+    pub fn version(&self, key: &Key) -> Option<u64> {
+        self.entries.get(key).map(|entry| entry.version)
+    }
+
     /// How many objects there are.
     pub fn len(&self) -> usize {
         self.entries.len()

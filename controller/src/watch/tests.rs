@@ -12,6 +12,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::*;
+use crate::key::Key;
 
 fn intake(source: Source) -> Intake {
     Intake {
@@ -45,26 +46,40 @@ fn of_a_kind_that_need_not_be_served_there_are_none(
 
 // Proves: C-008
 #[test]
-fn a_source_is_in_doubt_from_the_break_of_its_watch_until_it_tells_again_or_is_listed_whole() {
-    let intake = intake(Source::Runtimes);
+fn runtimes_are_in_doubt_again_once_their_watch_breaks_or_has_listed_them() {
+    let runtimes = intake(Source::Runtimes);
+    let claims = Intake {
+        watches: Arc::clone(&runtimes.watches),
+        ..intake(Source::Claims)
+    };
     let runtime = json!({"apiVersion": "omnia.altairalabs.ai/v1alpha1", "kind": "AgentRuntime",
         "metadata": {"name": "rt", "namespace": "ns", "uid": "u", "resourceVersion": "7"}, "spec": {}});
     let runtime: DynamicObject = serde_json::from_value(runtime).unwrap();
-    let in_doubt = || intake.watches.doubts.of(Source::Runtimes);
-    for told in [
-        Event::InitDone,
-        Event::Apply(runtime.clone()),
-        Event::Delete(runtime.clone()),
-    ] {
-        assert!(!in_doubt());
-        intake.broke(&refusal(503));
-        intake.event(Event::Init);
-        intake.event(Event::InitApply(runtime.clone()));
-        assert!(in_doubt());
-        assert!(!intake.watches.doubts.of(Source::Claims));
-        intake.event(told);
-    }
-    assert!(!in_doubt());
+    let key = Key::new("ns", "rt");
+    let confirmed = &runtimes.watches.confirmed;
+    let settle = || confirmed.settle(confirmed.doubt(&key).unwrap());
+    settle();
+    runtimes.broke(&refusal(503));
+    settle();
+    runtimes.event(Event::Init);
+    runtimes.event(Event::InitApply(runtime.clone()));
+    runtimes.event(Event::InitDone);
+    settle();
+    claims.broke(&refusal(503));
+    runtimes.event(Event::Apply(runtime.clone()));
+    runtimes.event(Event::Delete(runtime));
+    assert!(confirmed.doubt(&key).is_none());
+}
+
+// Proves: C-008
+#[test]
+fn what_is_read_for_a_doubt_does_not_settle_a_later_one() {
+    let (confirmed, key) = (Confirmed::default(), Key::new("ns", "rt"));
+    let doubt = confirmed.doubt(&key).unwrap();
+    confirmed.doubt_all();
+    confirmed.settle(doubt);
+    assert!(confirmed.doubt(&key).is_some());
+    assert!(confirmed.doubt(&Key::new("ns", "other")).is_some());
 }
 
 #[test]

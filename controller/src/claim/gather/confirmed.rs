@@ -1,5 +1,6 @@
 //! Reads anew what a decision that is never taken back rests on. Does I/O.
 
+use kube::core::DynamicObject;
 use sandgate_shared::api::outside::{AgentRuntime, AgentRuntimeSpec};
 use sandgate_shared::api::{
     ClassKind, ClusterSandboxClass, SandboxClaim, SandboxClass, SandboxClassSpec,
@@ -13,7 +14,6 @@ use crate::claim::observed::{LiveObject, Lookup, ObjectKind, Observed};
 use crate::claim::plan;
 use crate::key::Key;
 use crate::kind::Kind;
-use crate::watch::Source;
 
 impl Gather {
     /// What is known of a claim, with the claim and everything that can end it read anew: a watch can
@@ -54,26 +54,33 @@ impl Gather {
         Ok(Some(observed))
     }
 
-    /// The claim's runtime, read anew if it may have changed unseen: how many claims it may have is decided
-    /// by it, and one that is let in stays (C-008, C-009, C-012).
+    /// The claim's runtime, read anew if it may have changed unseen, and if the index holds another: how many
+    /// claims it may have is decided by it, and one that is let in stays (C-008, C-009, C-012).
     pub async fn doubted_runtime(
         &self,
         claim: &SandboxClaim,
     ) -> Result<Option<Lookup<AgentRuntimeSpec>>, GatherError> {
-        if !self.watches.doubts.of(Source::Runtimes) {
+        let Some(runtime) = Key::of_runtime(claim) else {
+            return Ok(None);
+        };
+        let Some(doubt) = self.watches.confirmed.doubt(&runtime) else {
+            return Ok(None);
+        };
+        let place = runtime_at(&runtime);
+        let stands = self.get(place).await?;
+        if self.watches.index.holds_runtime(&runtime, stands.as_ref()) {
+            self.watches.confirmed.settle(doubt);
             return Ok(None);
         }
-        self.runtime(claim).await.map(Some)
+        spec_of(place, stands).map(Some)
     }
 
     async fn runtime(&self, claim: &SandboxClaim) -> Result<Lookup<AgentRuntimeSpec>, GatherError> {
-        let Some(runtime) = claim.spec.agent_runtime_ref.as_ref() else {
+        let Some(runtime) = Key::of_runtime(claim) else {
             return Ok(Lookup::Missing);
         };
-        let namespace = claim.metadata.namespace.as_deref().unwrap_or_default();
-        let place = Place::namespaced(Kind::AgentRuntime, namespace, &runtime.name);
-        self.lookup(place, |runtime: AgentRuntime| runtime.spec)
-            .await
+        let place = runtime_at(&runtime);
+        spec_of(place, self.get(place).await?)
     }
 
     async fn class(&self, observed: &Observed) -> Result<Lookup<SandboxClassSpec>, GatherError> {
@@ -112,11 +119,30 @@ impl Gather {
         place: Place<'_>,
         view: impl FnOnce(K) -> V,
     ) -> Result<Lookup<V>, GatherError> {
-        let Some(object) = self.get(place).await? else {
-            return Ok(Lookup::Missing);
-        };
-        Ok(Lookup::Found(view(parse(place, object)?)))
+        found(place, self.get(place).await?, view)
     }
+}
+
+fn runtime_at(runtime: &Key) -> Place<'_> {
+    Place::namespaced(Kind::AgentRuntime, &runtime.namespace, &runtime.name)
+}
+
+fn spec_of(
+    place: Place<'_>,
+    stands: Option<DynamicObject>,
+) -> Result<Lookup<AgentRuntimeSpec>, GatherError> {
+    found(place, stands, |runtime: AgentRuntime| runtime.spec)
+}
+
+fn found<K: DeserializeOwned, V>(
+    place: Place<'_>,
+    stands: Option<DynamicObject>,
+    view: impl FnOnce(K) -> V,
+) -> Result<Lookup<V>, GatherError> {
+    let Some(object) = stands else {
+        return Ok(Lookup::Missing);
+    };
+    Ok(Lookup::Found(view(parse(place, object)?)))
 }
 
 /// Whether anything of an egress proxy stands, or stood.

@@ -29,11 +29,12 @@ use super::{
 };
 use crate::claim::observed::{LiveObject, ObjectKind, Observed};
 
+pub(super) use environment::Told;
 pub use fixtures::fixture_services;
 pub use poke::Poke;
 pub(super) use poke::{due, pokes};
 pub(super) use readiness::{available, trouble};
-pub(super) use way::{Told, Way};
+pub(super) use way::Way;
 
 use fixtures::Fixtures;
 

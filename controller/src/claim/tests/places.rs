@@ -124,7 +124,7 @@ async fn a_place_that_is_left_wakes_who_is_next_and_nobody_else(#[case] leave: f
 #[case::set(json!({"enabled": true, "maxPerSession": 0}), "Queued")]
 #[case::as_it_was(json!({"enabled": true, "maxConcurrent": 3}), "Pending")]
 #[tokio::test]
-async fn while_the_watch_of_runtimes_is_broken_nobody_is_let_in_by_what_it_showed_last(
+async fn nobody_is_let_in_by_what_the_watch_of_runtimes_showed_last(
     #[case] sandbox: Value,
     #[case] phase: &str,
     #[values(json!(3), json!(null))] before: Value,
@@ -133,19 +133,34 @@ async fn while_the_watch_of_runtimes_is_broken_nobody_is_let_in_by_what_it_showe
     let metadata = json!({"namespace": "ns", "name": "rt", "uid": "rt"});
     let runtime = json!({"metadata": metadata, "spec": {"sandbox": sandbox}});
     world.server.put(Kind::AgentRuntime, runtime);
-    world.watches.doubts.raise(Source::Runtimes);
     world.look_at("a").await;
     assert_eq!(world.phase_of("a"), phase);
 }
 
 // Proves: C-008
 #[tokio::test]
-async fn a_runtime_that_cannot_be_read_while_its_watch_is_broken_lets_nobody_in() {
+async fn a_runtime_that_cannot_be_read_lets_nobody_in() {
     let world = World::limited(&json!(3));
-    world.watches.doubts.raise(Source::Runtimes);
     world.server.fail(1, Fault::Before);
     assert_eq!(world.look_at("a").await, Next::Retry);
     assert_eq!(world.phase_of("a"), Value::Null);
+}
+
+// Proves: C-008
+#[tokio::test]
+async fn a_runtime_is_read_once_for_all_its_claims_while_its_watch_shows_it_as_it_stands() {
+    let world = World::limited(&json!(3));
+    let reads = |log: Vec<String>| {
+        log.iter()
+            .filter(|it| it.contains("/agentruntimes/"))
+            .count()
+    };
+    world.server.log();
+    world.look_at("a").await;
+    assert_eq!(reads(world.server.log()), 1);
+    world.look_at("b").await;
+    assert_eq!(reads(world.server.log()), 0);
+    assert_eq!(world.phase_of("b"), "Pending");
 }
 
 // Proves: C-014
@@ -213,8 +228,8 @@ async fn who_does_not_lead_any_more_admits_nobody_under_a_limit(#[case] end: fn(
 #[tokio::test]
 async fn an_admission_whose_answer_was_lost_is_counted() {
     let world = World::limited(&json!(1));
-    // The Lease is read first.
-    world.server.fail(2, Fault::After);
+    // The runtime and the Lease are read first.
+    world.server.fail(3, Fault::After);
     assert_eq!(world.look_at("a").await, Next::Retry);
     assert_eq!(world.phase_of("a"), "Pending");
     // The watch has not delivered it.
@@ -227,8 +242,8 @@ async fn an_admission_whose_answer_was_lost_is_counted() {
 #[tokio::test]
 async fn a_place_of_which_nothing_was_written_is_given_by_the_limits_that_stand_at_the_next_look() {
     let world = World::limited(&json!(1));
-    // The Lease is read first.
-    world.server.fail(1, Fault::Before);
+    // The runtime is read before it.
+    world.server.fail(2, Fault::Before);
     assert_eq!(world.look_at("a").await, Next::Retry);
     world.limit(&json!(0));
     world.look_at("a").await;
@@ -242,7 +257,7 @@ async fn an_admission_that_is_never_answered_is_waited_for_no_longer_than_the_te
     let begun = tokio::time::Instant::now();
     let left = LEASE / 5;
     world.fence.until(Some(begun + left));
-    world.server.fail(2, Fault::Hang);
+    world.server.fail(3, Fault::Hang);
     assert_eq!(world.look_at("a").await, Next::Retry);
     assert!(begun.elapsed() <= left, "{:?}", begun.elapsed());
 }
@@ -255,7 +270,7 @@ async fn an_admission_under_way_outlives_its_worker_and_is_waited_for_before_the
     let left = LEASE / 5;
     let begun = tokio::time::Instant::now();
     world.fence.until(Some(begun + left));
-    world.server.fail(2, Fault::Hang);
+    world.server.fail(3, Fault::Hang);
     let cut_off = tokio::time::timeout(LEASE / 100, world.look_at("a")).await;
     assert!(cut_off.is_err(), "the worker was not cut off");
     // As it is when the process is told to end.

@@ -156,9 +156,7 @@ impl State {
         let baseline = Key::new(&key.namespace, names::BASELINE_POLICY);
         let proxy = Key::new(&key.namespace, names::egress(&key.name));
         let class = self.class_of(key, &claim);
-        let runtime = claim.spec.agent_runtime_ref.as_ref();
-        let runtime =
-            runtime.and_then(|runtime| self.runtimes.get(&Key::new(&key.namespace, &runtime.name)));
+        let runtime = Key::of_runtime(&claim).and_then(|runtime| self.runtimes.get(&runtime));
         let allowed = class.map(|class| plan::allowed_services(&claim, class));
         let services: BTreeMap<ServiceKey, _> = allowed
             .into_iter()
@@ -258,7 +256,6 @@ fn claims_by(key: &Key, claim: &SandboxClaim) -> Vec<ClaimsBy> {
         ClassKind::SandboxClass => key.namespace.as_str(),
         ClassKind::ClusterSandboxClass => "",
     };
-    let runtime = claim.spec.agent_runtime_ref.as_ref();
     let uid = claim.metadata.uid.clone();
     let connections = claim.spec.connections.iter().flatten();
     let connections = connections.map(|binding| Key::new(&key.namespace, &binding.connection));
@@ -268,7 +265,7 @@ fn claims_by(key: &Key, claim: &SandboxClaim) -> Vec<ClaimsBy> {
     )]
     .into_iter()
     .chain(connections.map(ClaimsBy::Connection))
-    .chain(runtime.map(|runtime| ClaimsBy::Runtime(Key::new(&key.namespace, &runtime.name))))
+    .chain(Key::of_runtime(claim).map(ClaimsBy::Runtime))
     .chain(uid.map(ClaimsBy::Uid))
     .chain(claims::waits_for(claim).map(ClaimsBy::HeldBack))
     .collect()

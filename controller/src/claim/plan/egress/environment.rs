@@ -16,8 +16,32 @@ const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
 /// Programs differ in what they take for this machine: a name, an address or a network.
 const LOCAL: [&str; 4] = ["localhost", "127.0.0.1", "127.0.0.0/8", "::1"];
 
+/// What the sandbox's pod is told of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::claim::plan) struct Told {
+    /// The annotation of its Deployment.
+    pub(in crate::claim::plan) annotation: String,
+    /// Its variables.
+    pub(in crate::claim::plan) variables: Vec<EnvVar>,
+}
+
+impl Way {
+    /// What the sandbox is told.
+    pub(in crate::claim::plan) fn told(
+        &self,
+        observed: &Observed,
+        class: &SandboxClassSpec,
+        settings: &Settings,
+    ) -> Told {
+        Told {
+            annotation: self.annotation(),
+            variables: environment(self, observed, class, settings),
+        }
+    }
+}
+
 /// All variables, in order.
-pub(super) fn environment(
+fn environment(
     way: &Way,
     observed: &Observed,
     class: &SandboxClassSpec,

@@ -2,13 +2,12 @@
 
 use std::net::SocketAddr;
 
-use k8s_openapi::api::core::v1::EnvVar;
-use sandgate_shared::{api::SandboxClassSpec, names};
+use sandgate_shared::names;
 
-use super::{Proxy, environment::environment, fixtures::Trust};
+use super::{Proxy, fixtures::Trust};
 use crate::claim::{
     observed::{LiveObject, ObjectKind, Observed},
-    plan::{Settings, gate::owns},
+    plan::gate::owns,
 };
 
 /// Behind the address, where the sandbox trusts the key of test hosts.
@@ -21,15 +20,6 @@ pub(in crate::claim::plan) struct Way {
     pub(in crate::claim::plan) address: SocketAddr,
     /// The test hosts and the hash of their key, where the sandbox trusts it.
     pub(super) trusts: Option<(Vec<String>, String)>,
-}
-
-/// What the sandbox's pod is told of it.
-#[derive(Clone, Debug, PartialEq)]
-pub(in crate::claim::plan) struct Told {
-    /// The annotation of its Deployment.
-    pub(in crate::claim::plan) annotation: String,
-    /// Its variables.
-    pub(in crate::claim::plan) variables: Vec<EnvVar>,
 }
 
 impl Way {
@@ -55,19 +45,6 @@ impl Way {
         })
     }
 
-    /// What the sandbox is told.
-    pub(in crate::claim::plan) fn told(
-        &self,
-        observed: &Observed,
-        class: &SandboxClassSpec,
-        settings: &Settings,
-    ) -> Told {
-        Told {
-            annotation: self.annotation(),
-            variables: environment(self, observed, class, settings),
-        }
-    }
-
     /// Whether a sandbox's Deployment was told otherwise.
     pub(in crate::claim::plan) fn differs_from(&self, live: &LiveObject) -> bool {
         live.proxy.as_deref() != Some(self.annotation().as_str())
@@ -78,7 +55,8 @@ impl Way {
         told_address(live).filter(|told| *told != self.address)
     }
 
-    fn annotation(&self) -> String {
+    /// The annotation of a Deployment whose sandbox is told of it.
+    pub(super) fn annotation(&self) -> String {
         let trusting = self.trusts.as_ref().map_or("", |_| TRUSTING);
         format!("{}{trusting}", self.address)
     }

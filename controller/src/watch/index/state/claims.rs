@@ -26,10 +26,9 @@ struct Place {
 
 impl Place {
     /// That of a claim; an enrolment has no runtime and takes nobody's place (C-017).
-    fn of(key: &Key, claim: &SandboxClaim) -> Option<Self> {
-        let runtime = claim.spec.agent_runtime_ref.as_ref()?;
+    fn of(claim: &SandboxClaim) -> Option<Self> {
         Some(Self {
-            runtime: Key::new(&key.namespace, &runtime.name),
+            runtime: Key::of_runtime(claim)?,
             uid: claim.metadata.uid.clone(),
             record: plan::record(claim),
             awaits_proof: plan::awaits_proof(claim),
@@ -52,7 +51,7 @@ impl State {
     ) -> Result<BTreeSet<Subject>, NotKnown> {
         let claim: SandboxClaim = read(key, object)?;
         let changed = concern::claim(self.claims.get(key), &claim);
-        let after = Place::of(key, &claim);
+        let after = Place::of(&claim);
         let (news, before) = self.claims.observe(key.clone(), version, claim);
         Ok(self.took_in(key, news, changed, before.as_ref(), after.as_ref()))
     }
@@ -64,7 +63,7 @@ impl State {
         version: u64,
         claim: SandboxClaim,
     ) -> BTreeSet<Subject> {
-        let after = Place::of(key, &claim);
+        let after = Place::of(&claim);
         let (news, before) = self.claims.wrote(key.clone(), version, claim);
         self.took_in(key, news, false, before.as_ref(), after.as_ref())
     }
@@ -76,7 +75,7 @@ impl State {
         version: u64,
         claim: SandboxClaim,
     ) {
-        let after = Place::of(key, &claim);
+        let after = Place::of(&claim);
         let (news, before) = self.claims.read(key.clone(), version, claim);
         self.took_in(key, news, false, before.as_ref(), after.as_ref());
     }
@@ -103,7 +102,7 @@ impl State {
         if !news {
             return BTreeSet::new();
         }
-        let before = before.and_then(|before| Place::of(key, before));
+        let before = before.and_then(Place::of);
         let itself = changed.then(|| Subject::Claim(key.clone()));
         itself
             .into_iter()
@@ -117,9 +116,7 @@ impl State {
             return BTreeSet::new();
         };
         let itself = [Subject::Claim(key.clone())].into_iter();
-        itself
-            .chain(self.moved(Place::of(key, &before), None))
-            .collect()
+        itself.chain(self.moved(Place::of(&before), None)).collect()
     }
 
     /// Notes that the seats of a runtime are not what they were. Whose turn it is now is looked at where a
@@ -201,6 +198,11 @@ impl State {
     /// What is known of a runtime.
     pub(in crate::watch::index) fn runtime(&self, runtime: &Key) -> Option<AgentRuntimeSpec> {
         self.runtimes.get(runtime).cloned()
+    }
+
+    /// The version in which a runtime is known.
+    pub(in crate::watch::index) fn version_of(&self, runtime: &Key) -> Option<u64> {
+        self.runtimes.version(runtime)
     }
 
     /// How many claims wait for a limit.
