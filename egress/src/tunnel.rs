@@ -47,6 +47,24 @@ enum Broken {
     To,
 }
 
+/// How far one way is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Bytes may come.
+    Open,
+    /// All came, and were given on with their end.
+    Done,
+    /// It broke off.
+    Broken,
+}
+
+/// Why a tunnel ended, and how far each way was.
+struct End {
+    cause: Cause,
+    up: State,
+    down: State,
+}
+
 /// When bytes last moved, in milliseconds from the beginning of the tunnel.
 struct Activity {
     began: Instant,
@@ -151,17 +169,17 @@ pub async fn run(
     };
     let up = way(client, upstream, &metrics.bytes_up);
     let down = way(upstream, client, &metrics.bytes_down);
-    let cause = both(&up, &down, early, patience, open).await;
-    if cause != Cause::Eof {
-        // A clean end would make what was cut short look whole.
-        for end in [client, upstream] {
-            if let Err(error) = end.set_zero_linger() {
-                tracing::debug!(%error, "failed to pass on a reset");
-            }
+    let end = both(&up, &down, early, patience, open).await;
+    let broke_off = matches!(end.cause, Cause::ClientReset | Cause::UpstreamReset);
+    for (stream, state) in [(client, end.down), (upstream, end.up)] {
+        // A clean end would make what was cut short look whole; a reset would take from what is.
+        let is_whole = end.cause == Cause::Eof || (broke_off && state == State::Done);
+        if !is_whole && let Err(error) = stream.set_zero_linger() {
+            tracing::debug!(%error, "failed to pass on a reset");
         }
     }
     Ended {
-        cause,
+        cause: end.cause,
         up: up.carried(),
         down: down.carried(),
     }
@@ -173,51 +191,69 @@ async fn both(
     early: Vec<u8>,
     patience: Patience,
     open: &Open,
-) -> Cause {
+) -> End {
     let mut upwards = pin!(up.carry(early));
     let mut downwards = pin!(down.carry(Vec::new()));
     let mut cut = pin!(open.cut());
-    let (mut up_ended, mut down_ended) = (false, false);
+    let mut states = [State::Open; 2];
+    let mut broken = None;
     let mut timer = pin!(sleep_until(up.activity.began + patience.idle));
-    while !(up_ended && down_ended) {
-        let told = tokio::select! {
-            ended = &mut upwards, if !up_ended => match ended {
-                Ok(()) => {
-                    up_ended = true;
-                    up.to
-                }
-                Err(Broken::From) => return Cause::ClientReset,
-                Err(Broken::To) => return Cause::UpstreamReset,
-            },
-            ended = &mut downwards, if !down_ended => match ended {
-                Ok(()) => {
-                    down_ended = true;
-                    down.to
-                }
-                Err(Broken::From) => return Cause::UpstreamReset,
-                Err(Broken::To) => return Cause::ClientReset,
-            },
-            cause = &mut cut => return cause,
+    let cause = loop {
+        let [up_is, down_is] = &mut states;
+        if *up_is != State::Open && *down_is != State::Open {
+            break Cause::Eof;
+        }
+        let (ended, state, to, [from_reset, to_reset]) = tokio::select! {
+            ended = &mut upwards, if *up_is == State::Open => {
+                (ended, up_is, up.to, [Cause::ClientReset, Cause::UpstreamReset])
+            }
+            ended = &mut downwards, if *down_is == State::Open => {
+                (ended, down_is, down.to, [Cause::UpstreamReset, Cause::ClientReset])
+            }
+            cause = &mut cut => break cause,
             () = &mut timer => {
-                let (allowed, cause) = if up_ended || down_ended {
-                    (patience.half_closed, Cause::HalfCloseIdle)
-                } else {
+                let (allowed, cause) = if states == [State::Open; 2] {
                     (patience.idle, Cause::Idle)
+                } else {
+                    (patience.half_closed, Cause::HalfCloseIdle)
                 };
                 let until = up.activity.last() + allowed;
                 if until <= Instant::now() {
-                    return cause;
+                    break cause;
                 }
                 timer.as_mut().reset(until);
                 continue;
             }
         };
-        // One direction has just ended: its far end is told, and the other one has less time.
+        // One way has just ended, and the other one has less time.
         up.activity.touch();
         timer.as_mut().reset(Instant::now() + patience.half_closed);
-        if let Err(error) = SockRef::from(told).shutdown(Shutdown::Write) {
-            tracing::debug!(%error, "failed to pass on the end of a stream");
+        match ended {
+            // Behind a break, which is told once, what was cut short ends like what is whole.
+            Ok(()) if broken.is_some() => *state = State::Broken,
+            Ok(()) => {
+                *state = State::Done;
+                if let Err(error) = SockRef::from(to).shutdown(Shutdown::Write) {
+                    tracing::debug!(%error, "failed to pass on the end of a stream");
+                }
+            }
+            Err(Broken::From) => {
+                *state = State::Broken;
+                break from_reset;
+            }
+            // What it had sent before it broke off is still to be had.
+            Err(Broken::To) => {
+                *state = State::Broken;
+                broken.get_or_insert(to_reset);
+            }
         }
-    }
-    Cause::Eof
+    };
+    let [up, down] = states;
+    let cause = broken.filter(|_| !is_cut(cause)).unwrap_or(cause);
+    End { cause, up, down }
+}
+
+/// Whether the tunnel was ended from outside of it.
+fn is_cut(cause: Cause) -> bool {
+    matches!(cause, Cause::Revoked | Cause::Drain)
 }

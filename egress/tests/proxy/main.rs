@@ -10,6 +10,7 @@
 )]
 
 mod bounds;
+mod breaks;
 mod client;
 mod dialling;
 mod dns;

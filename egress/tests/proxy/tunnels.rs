@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use rstest::rstest;
 use sandgate_egress::limits::Limits;
-use socket2::SockRef;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -15,13 +14,13 @@ use crate::origin::Origin;
 use crate::proxy::{PUBLIC, Proxy, Setup};
 
 /// Bytes of which none is like its neighbours for long.
-fn pattern(length: usize) -> Vec<u8> {
+pub fn pattern(length: usize) -> Vec<u8> {
     (0..length)
         .map(|n| u8::try_from((n * 31 + n / 251) % 256).unwrap())
         .collect()
 }
 
-async fn with_origin(limits: Limits) -> (Proxy, Origin) {
+pub async fn with_origin(limits: Limits) -> (Proxy, Origin) {
     let dns = Dns::start(|_, _, _| at(&[PUBLIC])).await;
     let setup = Setup {
         limits,
@@ -34,14 +33,14 @@ async fn with_origin(limits: Limits) -> (Proxy, Origin) {
 }
 
 /// A tunnel and both its ends.
-async fn both_ends(limits: Limits) -> (Proxy, TcpStream, TcpStream) {
+pub async fn both_ends(limits: Limits) -> (Proxy, TcpStream, TcpStream) {
     let (proxy, mut origin) = with_origin(limits).await;
     let client = tunnel(proxy.address, "a.example:443").await;
     let server = origin.next().await;
     (proxy, client, server)
 }
 
-async fn closed(proxy: &Proxy, cause: &str) {
+pub async fn closed(proxy: &Proxy, cause: &str) {
     let series = format!(r#"tunnels_closed_total{{cause="{cause}"}}"#);
     proxy.until_metric(&series, 1.0).await;
     proxy.until_metric("open_tunnels", 0.0).await;
@@ -161,40 +160,8 @@ async fn a_server_that_speaks_first_is_heard() {
     assert_eq!(&got, b"220 hello\r\n");
 }
 
-/// Breaks a connection off.
-fn reset(stream: TcpStream) {
-    SockRef::from(&stream)
-        .set_linger(Some(Duration::ZERO))
-        .unwrap();
-    drop(stream);
-}
-
-fn is_reset(read: &std::io::Result<usize>) -> bool {
+pub fn is_reset(read: &std::io::Result<usize>) -> bool {
     matches!(read, Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset)
-}
-
-#[tokio::test]
-async fn a_server_that_breaks_off_is_no_server_that_is_done() {
-    let (proxy, mut client, mut server) = both_ends(Limits::default()).await;
-    server.write_all(b"half").await.unwrap();
-    let mut half = [0; 4];
-    client.read_exact(&mut half).await.unwrap();
-    reset(server);
-    let read = client.read(&mut half).await;
-    assert!(is_reset(&read), "{read:?}");
-    closed(&proxy, "upstream-reset").await;
-}
-
-#[tokio::test]
-async fn a_client_that_breaks_off_is_no_client_that_is_done() {
-    let (proxy, mut client, mut server) = both_ends(Limits::default()).await;
-    client.write_all(b"half").await.unwrap();
-    let mut half = [0; 4];
-    server.read_exact(&mut half).await.unwrap();
-    reset(client);
-    let read = server.read(&mut half).await;
-    assert!(is_reset(&read), "{read:?}");
-    closed(&proxy, "client-reset").await;
 }
 
 fn impatient(idle: u64, half_closed: u64) -> Limits {
@@ -236,6 +203,20 @@ async fn a_tunnel_of_which_one_end_is_done_waits_less_long_for_the_other() {
     closed(&proxy, "half-close-idle").await;
 }
 
+/// Waits until the sockets and what is between them take no more; how many bytes that are.
+pub async fn settled(proxy: &Proxy, direction: &str) -> f64 {
+    let series = format!(r#"carried_bytes_total{{direction="{direction}"}}"#);
+    let mut last = -1.0;
+    loop {
+        let carried = proxy.metric(&series).await;
+        if carried > 0.0 && (carried - last).abs() < 0.5 {
+            return carried;
+        }
+        last = carried;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
 #[tokio::test]
 async fn a_client_that_does_not_read_holds_up_its_own_server_only() {
     let (proxy, mut client, mut server) = both_ends(Limits::default()).await;
@@ -246,18 +227,7 @@ async fn a_client_that_does_not_read_holds_up_its_own_server_only() {
         }
         server
     });
-    // As much as the sockets and the pipe between them take.
-    let mut last = -1.0;
-    loop {
-        let carried = proxy
-            .metric(r#"carried_bytes_total{direction="down"}"#)
-            .await;
-        if carried > 0.0 && (carried - last).abs() < 0.5 {
-            break;
-        }
-        last = carried;
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    let last = settled(&proxy, "down").await;
     assert!(
         last < 32.0 * 1024.0 * 1024.0 && !flood.is_finished(),
         "{last}"
@@ -298,4 +268,13 @@ async fn more_busy_tunnels_than_there_are_pipes_lose_no_byte() {
     proxy.until_metric("open_tunnels", 0.0).await;
     let mut still = tunnel(address, "a.example:443").await;
     assert!(is_echoed(&mut still, "hello").await);
+}
+
+#[tokio::test]
+async fn a_tunnel_whose_client_does_not_read_is_ended_as_an_idle_one() {
+    let (proxy, client, mut server) = both_ends(impatient(500, 60_000)).await;
+    let piece = pattern(64 * 1024);
+    while server.write_all(&piece).await.is_ok() {}
+    closed(&proxy, "idle").await;
+    drop(client);
 }
