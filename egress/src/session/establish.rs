@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
 use super::socket::{read_more, write_all};
-use super::{Opened, Proxy, busy};
+use super::{Opened, Proxy, busy, draining};
 use crate::decide::{self, PORT, Route};
 use crate::dial::{Connect, DialError, dial};
 use crate::head::{self, Request};
@@ -67,7 +67,11 @@ pub async fn establish<C: Connect<Stream = TcpStream>>(
     let (upstream, address) = dialled.map_err(|error| undialled(&error))?;
 
     let open = proxy.tunnels.open(story.id, route.name().clone());
-    // After it is taken in: whichever reload this policy does not know of will cut it.
+    // After it is taken in: an end that has not been told of yet waits for it, and cuts it.
+    if proxy.draining.is_cancelled() {
+        return Err(draining().into());
+    }
+    // As much after it: whichever reload this policy does not know of will cut it.
     let policy = proxy.policies.current();
     story.generation = policy.generation;
     if !policy.allowlist.covers(open.name()) {

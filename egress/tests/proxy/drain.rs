@@ -1,5 +1,7 @@
 //! The end of a proxy.
 
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -61,4 +63,29 @@ async fn a_proxy_without_tunnels_ends_at_once() {
         "{:?}",
         began.elapsed()
     );
+}
+
+/// Waits on this very thread until a proxy tells that it is ending.
+fn wait_for_the_end(admin: SocketAddr) {
+    let mut told = String::new();
+    while !told.starts_with("HTTP/1.0 503") {
+        let mut stream = TcpStream::connect(admin).unwrap();
+        stream.write_all(b"GET /readyz HTTP/1.0\r\n\r\n").unwrap();
+        told.clear();
+        stream.read_to_string(&mut told).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tunnel_that_opens_while_the_end_begins_is_none() {
+    let mut proxy = Proxy::echoing(draining_for("1m")).await;
+    let (admin, running) = (proxy.admin, proxy.running.take().unwrap());
+    let runtime = tokio::runtime::Handle::current();
+    proxy.internet.meanwhile(move || {
+        // By then it has looked for open tunnels, or does so now.
+        std::thread::spawn(move || runtime.block_on(running.stop()));
+        wait_for_the_end(admin);
+    });
+    let answer = asked(proxy.address, "a.example:443").await;
+    assert_eq!(answer.refusal(), (503, "draining"));
 }

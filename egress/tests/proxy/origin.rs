@@ -19,11 +19,14 @@ enum There {
     Elsewhere(SocketAddr, SocketAddr),
 }
 
+type Meanwhile = Box<dyn FnOnce() + Send>;
+
 /// The internet as the proxy sees it: only what a test has put there.
 #[derive(Clone, Default)]
 pub struct Internet {
     there: Arc<Mutex<HashMap<SocketAddr, There>>>,
     dialled: Arc<Mutex<Vec<SocketAddr>>>,
+    meanwhile: Arc<Mutex<Option<Meanwhile>>>,
 }
 
 impl Internet {
@@ -40,6 +43,11 @@ impl Internet {
     /// Puts `server` at `address`, answering as `other`.
     pub fn pretend(&self, address: &str, server: SocketAddr, other: &str) {
         self.set(address, There::Elsewhere(server, other.parse().unwrap()));
+    }
+
+    /// Does this once between a connection and whoever asked for it, who waits.
+    pub fn meanwhile(&self, this: impl FnOnce() + Send + 'static) {
+        *self.meanwhile.lock().unwrap() = Some(Box::new(this));
     }
 
     fn set(&self, address: &str, there: There) {
@@ -61,7 +69,14 @@ impl Connect for Internet {
         self.dialled.lock().unwrap().push(address);
         let there = self.there.lock().unwrap().get(&address).copied();
         match there {
-            Some(There::Server(server)) => Ok((TcpStream::connect(server).await?, address)),
+            Some(There::Server(server)) => {
+                let stream = TcpStream::connect(server).await?;
+                let meanwhile = self.meanwhile.lock().unwrap().take();
+                if let Some(this) = meanwhile {
+                    this();
+                }
+                Ok((stream, address))
+            }
             Some(There::Elsewhere(server, other)) => Ok((TcpStream::connect(server).await?, other)),
             Some(There::Nobody) => std::future::pending().await,
             None => Err(io::ErrorKind::ConnectionRefused.into()),
