@@ -30,7 +30,7 @@ const ATTEMPT: Duration = Duration::from_secs(2);
 const ATTEMPTS: usize = 2;
 /// Names whose answers are kept.
 const CACHED: u64 = 1024;
-/// How long at most an answer is kept that says there is nothing.
+/// How long an answer is kept that says there is nothing, whatever it says of that itself.
 const NOTHING: Duration = Duration::from_secs(2);
 /// How long at most any answer is kept.
 const SOMETHING: Duration = Duration::from_mins(5);
@@ -212,6 +212,7 @@ fn set(options: &mut ResolverOpts) {
     options.use_hosts_file = ResolveHosts::Never;
     options.cache_size = CACHED;
     options.positive_max_ttl = Some(SOMETHING);
+    options.negative_min_ttl = Some(NOTHING);
     options.negative_max_ttl = Some(NOTHING);
 }
 

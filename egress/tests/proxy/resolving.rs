@@ -45,6 +45,21 @@ async fn a_host_without_a_public_address_is_not_dialled(
 }
 
 #[rstest]
+#[case::no_name(Say::NoName)]
+#[case::no_address(Say::NoAddress)]
+#[tokio::test]
+async fn what_is_not_there_is_not_asked_for_again_for_a_moment(#[case] say: Say) {
+    let proxy = Proxy::asking(say).await;
+    for _ in 0..3 {
+        let answer = asked(proxy.address, "a.example:443").await;
+        assert_eq!(answer.refusal(), (502, "resolve-failed"));
+    }
+    let mut all = proxy.dns.asked();
+    all.sort();
+    assert_eq!(all, ["a.example. A", "a.example. AAAA"]);
+}
+
+#[rstest]
 #[case::no_name(Say::NoName, "DNS knows no such host")]
 #[case::no_address(Say::NoAddress, "DNS knows no address of this host")]
 #[case::a_failure(Say::Failure, "the DNS server gave no usable answer")]
