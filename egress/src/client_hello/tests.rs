@@ -51,6 +51,14 @@ fn the_name_is_found(#[case] name: &[u8], #[case] wanted: &str) {
 }
 
 #[test]
+fn of_an_encrypted_hello_the_name_outside_counts_and_noise_is_passed_over() {
+    let encrypted = extension(0xfe0d, &[0; 186]);
+    let (noise, more) = (extension(0x0a0a, &[]), extension(0xfafa, &[0]));
+    let message = hello(&[noise, naming(b"cdn.example"), encrypted, more]);
+    assert_eq!(look(&records(&message, 1 << 14)), named("cdn.example"));
+}
+
+#[test]
 fn a_hello_in_many_records_and_pieces_is_read_when_it_is_whole() {
     let message = hello(&[naming(b"a.example")]);
     for size in [1, 2, 5, 100] {

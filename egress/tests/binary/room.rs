@@ -21,13 +21,16 @@ pub fn run_inside(name: &str) {
         "ip link set lo up".to_owned(),
         format!("ip addr add {OWN}/32 dev lo"),
         routes.join(" && "),
+        // What the room's hosts file says is asked of DNS all the same.
+        "hosts=$(mktemp) && echo '1.2.3.4 nameless.example' > $hosts".to_owned(),
+        "mount --bind $hosts /etc/hosts && rm $hosts".to_owned(),
         "echo 2000 65000 > /proc/sys/net/ipv4/ip_local_port_range".to_owned(),
         // Thousands of tunnels have both their ends in the test.
         "ulimit -Sn $(ulimit -Hn)".to_owned(),
         "exec \"$0\" \"$@\"".to_owned(),
     ];
     let output = Command::new("unshare")
-        .args(["--map-root-user", "--net", "sh", "-c"])
+        .args(["--map-root-user", "--net", "--mount", "sh", "-c"])
         .arg(script.join(" && "))
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", name, "--ignored", "--nocapture"])

@@ -146,6 +146,9 @@ async fn a_bad_request_has_its_answer_and_no_question_goes_out(
 #[case::with_dashes_at_the_ends(
     "CONNECT -x-.b.example:443 HTTP/1.1\r\nHost: -x-.b.example\r\n\r\n"
 )]
+#[case::in_another_alphabet(
+    "CONNECT xn--bcher-kva.b.example:443 HTTP/1.1\r\nHost: xn--bcher-kva.b.example\r\n\r\n"
+)]
 #[case::after_two_empty_lines("\r\n\r\nCONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n")]
 #[case::with_an_empty_body(
     "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\nContent-Length: 0\r\n\r\n"

@@ -44,6 +44,20 @@ async fn a_host_without_a_public_address_is_not_dialled(
     assert_eq!(proxy.internet.dialled(), [""; 0]);
 }
 
+// Proves: E-022
+#[tokio::test]
+async fn a_service_of_the_cluster_is_not_dialled_though_a_connection_names_it() {
+    let dns = Dns::start(|_, _, _| at(&["10.96.0.5"])).await;
+    let setup = Setup {
+        hosts: vec!["*.svc.cluster.local"],
+        ..Setup::default()
+    };
+    let proxy = Proxy::start(setup, dns);
+    let answer = asked(proxy.address, "db.prod.svc.cluster.local:443").await;
+    assert_eq!(answer.refusal(), (403, "address-not-public"));
+    assert_eq!(proxy.internet.dialled(), [""; 0]);
+}
+
 #[rstest]
 #[case::no_name(Say::NoName)]
 #[case::no_address(Say::NoAddress)]
@@ -73,7 +87,7 @@ async fn an_answer_that_is_none_is_told_apart(#[case] say: Say, #[case] told: &s
 // Proves: E-022, E-023
 #[rstest]
 #[case::private_beside_public(&["10.0.0.1", PUBLIC, "127.0.0.1"], 2.0)]
-#[case::by_ipv6(&["::1", "fe80::1", "64:ff9b::10.0.0.1", "2002:7f00:1::", PUBLIC], 4.0)]
+#[case::by_ipv6(&["::1", "fe80::1", "64:ff9b::10.0.0.1", "2002:7f00:1::", "::ffff:10.0.0.1", PUBLIC], 5.0)]
 #[tokio::test]
 async fn of_a_mixed_answer_only_what_is_public_is_dialled(
     #[case] addresses: &'static [&'static str],
