@@ -14,7 +14,7 @@ use crate::target::Name;
 
 /// The largest file, in bytes: as much as a ConfigMap holds.
 pub const LARGEST_FILE: usize = 1024 * 1024;
-/// The most entries; 32 Connections of 16 hosts are 512.
+/// The most entries; 16 Connections of 32 hosts are 512.
 pub const MOST_ENTRIES: usize = 4096;
 /// As much of a wrong entry as is told.
 const TOLD: usize = 64;
