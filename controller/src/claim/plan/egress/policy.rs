@@ -65,25 +65,28 @@ fn entrance(from: Vec<NetworkPolicyPeer>, port: u16) -> Option<NetworkPolicyIngr
 
 fn public(settings: &Settings) -> Option<NetworkPolicyEgressRule> {
     let networks = public_networks().into_iter();
-    let peers = networks.map(|public| except(public, &settings.egress.deny));
+    let peers = networks.filter_map(|public| except(public, &settings.egress.deny));
     let https = policy_port("TCP", IntOrString::Int(HTTPS));
     rule(peers.collect(), [https].into_iter())
 }
 
-/// A network without what is not public of it, and without what the cluster keeps for itself.
-fn except(public: Public, denied: &[IpNet]) -> NetworkPolicyPeer {
+/// A network without what is not public of it, and without what the cluster keeps for itself; nothing where
+/// that is all of it.
+fn except(public: Public, denied: &[IpNet]) -> Option<NetworkPolicyPeer> {
     let Public { network, except } = public;
-    let within = denied
-        .iter()
-        .filter(|denied| network.contains(*denied) && **denied != network);
-    let except = IpNet::aggregate(&except.into_iter().chain(within.copied()).collect());
-    NetworkPolicyPeer {
+    let meets = |denied: &&IpNet| network.contains(*denied) || denied.contains(&network);
+    let denied = denied.iter().filter(meets).copied();
+    let except = IpNet::aggregate(&except.into_iter().chain(denied).collect());
+    if except.iter().any(|except| except.contains(&network)) {
+        return None;
+    }
+    Some(NetworkPolicyPeer {
         ip_block: Some(IPBlock {
             cidr: network.to_string(),
             except: Some(except.iter().map(ToString::to_string).collect()),
         }),
         ..NetworkPolicyPeer::default()
-    }
+    })
 }
 
 /// A test host: the pods behind its Service, at the port that these listen at, and nothing wider (E-032).

@@ -270,6 +270,25 @@ fn networks_that_the_cluster_keeps_for_itself_are_left_out_of_what_is_public() {
     assert!(!except(1).contains(&json!("fd00::/8")), "no part of it");
 }
 
+// Proves: E-009
+#[rstest]
+#[case::a_family(&["::/0"], Some("0.0.0.0/0"))]
+#[case::as_it_is_given_out(&["2000::/3"], Some("0.0.0.0/0"))]
+#[case::in_halves(&["0.0.0.0/1", "128.0.0.0/1"], Some("2000::/3"))]
+#[case::everything(&["0.0.0.0/0", "::/0"], None)]
+fn a_network_that_the_cluster_keeps_whole_is_not_opened(
+    #[case] denied: &[&str],
+    #[case] left: Option<&str>,
+) {
+    let mut world = world();
+    world.settings.egress.deny = denied.iter().map(|it| it.parse().unwrap()).collect();
+    let world = built(world);
+    let rules = &world.store[&ObjectKind::EgressNetworkPolicy]["spec"]["egress"];
+    let blocks = rules[1]["to"].as_array().into_iter().flatten();
+    let networks: Vec<_> = blocks.map(|it| &it["ipBlock"]["cidr"]).collect();
+    assert_eq!(networks, left.iter().collect::<Vec<_>>());
+}
+
 // The way of the metrics, which nobody has unless he is named.
 #[test]
 fn its_metrics_are_read_by_those_that_the_installation_names_alone() {
