@@ -48,15 +48,28 @@ impl Sealed {
         name.and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// Whether we wrote the object last from something else: a change of ours waits for nobody, though
+    /// strangers' edits of the same object are left for a while. What runs pods stays as it was made.
+    pub(super) fn is_change_of_ours(&self, observed: &Observed) -> bool {
+        let last = observed.memory.applied.get(&self.kind);
+        let last = last.and_then(|record| record.intent.as_deref());
+        !self.kind.runs_pods() && last.is_some_and(|intent| intent != self.hash)
+    }
+
     /// The intent to do `action` for the claim of `observed`.
     pub(super) fn into_intent(self, observed: &Observed, action: Action, now: Timestamp) -> Intent {
         let memory = &observed.memory;
         let metadata = &observed.claim.metadata;
+        let resting = if self.is_change_of_ours(observed) {
+            BTreeMap::new()
+        } else {
+            memory.resting_paths(self.kind, now)
+        };
         Intent {
             namespace: metadata.namespace.clone().unwrap_or_default(),
             name: self.name().to_owned(),
             claim_uid: metadata.uid.clone().unwrap_or_default(),
-            resting: memory.resting_paths(self.kind, now),
+            resting,
             known_uid: memory
                 .applied
                 .get(&self.kind)

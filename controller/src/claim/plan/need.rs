@@ -30,7 +30,8 @@ pub(super) fn needed(
         return Need::Write(Action::Update(LiveRef::of(live)));
     }
     let held = observed.memory.held.get(&sealed.kind);
-    if let Some(held) = held.filter(|held| held.digest == live.digest && held.until > now) {
+    let held = held.filter(|held| held.digest == live.digest && held.until > now);
+    if let Some(held) = held.filter(|_| !sealed.is_change_of_ours(observed)) {
         return Need::Held(held.until);
     }
     let same_intent = live.intent.as_deref() == Some(sealed.hash.as_str());

@@ -16,6 +16,7 @@ mod previous;
 mod proxy;
 mod proxy_fixtures;
 mod proxy_life;
+mod proxy_strangers;
 mod queue;
 mod readiness;
 mod refusals;

@@ -11,12 +11,12 @@ use crate::claim::observed::{
     Lookup, ObjectKind, ObservedContainer, ObservedPod, Terminated, Waiting,
 };
 
-fn hosts(world: &mut World, hosts: &[&str]) {
+pub(super) fn hosts(world: &mut World, hosts: &[&str]) {
     let spec = vcs(world).found.as_mut().unwrap();
     spec.hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
 }
 
-fn allowlist(world: &World) -> &str {
+pub(super) fn allowlist(world: &World) -> &str {
     let data = &world.store[&ObjectKind::EgressAllowlist]["data"];
     data["allowlist.json"].as_str().unwrap()
 }
