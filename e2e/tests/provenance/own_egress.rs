@@ -3,6 +3,7 @@
 
 mod fixtures;
 mod previous;
+mod strangers;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};

@@ -152,6 +152,8 @@ pub struct LiveObject {
     pub ports: Vec<(String, i32)>,
     /// Its cluster IP; only of a Service, and none of a headless one.
     pub address: Option<IpAddr>,
+    /// Its content can never be changed again; only of a `ConfigMap`.
+    pub immutable: bool,
 }
 
 /// What stands of a claim's egress proxy, whoever owns it.

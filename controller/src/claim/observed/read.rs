@@ -58,6 +58,7 @@ impl LiveObject {
             address: object
                 .pointer("/spec/clusterIP")
                 .and_then(|address| address.as_str()?.parse().ok()),
+            immutable: object.get("immutable").and_then(Value::as_bool) == Some(true),
         })
     }
 }

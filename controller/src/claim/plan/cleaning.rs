@@ -47,6 +47,19 @@ pub(super) fn without_proxy(observed: &Observed) -> (Vec<Deletion>, Vec<PodRef>)
     (delete, pods.map(|pod| pod_ref(observed, pod)).collect())
 }
 
+/// Removes an allowlist that somebody made immutable, once no pod mounts it: a kubelet never looks again at
+/// one that was, nor at another of its name as long as one of its pods does.
+pub(super) fn without_allowlist(observed: &Observed) -> (Vec<Deletion>, Vec<PodRef>) {
+    let (_, cut) = without_proxy(observed);
+    let runs = observed.proxy.deployment.is_some() || !observed.proxy.pods.is_empty();
+    let doomed = if runs {
+        ObjectKind::EgressDeployment
+    } else {
+        ObjectKind::EgressAllowlist
+    };
+    (deletions(observed, [&doomed]), cut)
+}
+
 /// The deletions of those that are the claim's own and not on their way out.
 fn deletions<'k>(
     observed: &Observed,

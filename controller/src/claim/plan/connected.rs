@@ -4,12 +4,14 @@ use k8s_openapi::jiff::Timestamp;
 use sandgate_shared::{
     api::SandboxClassSpec,
     checks::{Dropped, Placement},
+    reason,
 };
 
 use super::{
     Action, Build, FilesIntent, Finding, Poke, ProxyBuild, Settings, Urgent,
     connections::Standing,
     egress::{Proxy, Told, Way, available, due, pokes, trouble},
+    gate::owns,
     intent::Sealed,
     network_policy::ToProxy,
 };
@@ -107,6 +109,13 @@ impl<'o> Connected<'o> {
         sealed.unwrap_or_default()
     }
 
+    /// Whether somebody made its allowlist immutable: then that is made anew, and the pod that mounts it.
+    pub(super) fn is_stuck(&self, observed: &Observed) -> bool {
+        let kind = ObjectKind::EgressAllowlist;
+        let allowlist = observed.live(kind).filter(|_| owns(observed, kind));
+        self.has_proxy() && allowlist.is_some_and(|allowlist| allowlist.immutable)
+    }
+
     /// Whether an object of the sandbox waits for the proxy: its policy where that is to name an address
     /// which is not known, and its Deployment until the proxy can be dialled, so that nothing in it starts
     /// by failing (E-004). A credential that goes waits for nothing.
@@ -118,6 +127,9 @@ impl<'o> Connected<'o> {
     ) -> bool {
         if !self.has_proxy() {
             return false;
+        }
+        if self.is_stuck(observed) && is_stuck_with(kind) {
+            return true;
         }
         let unknown = self.way.is_none();
         let made = observed.live(kind).is_some();
@@ -132,10 +144,11 @@ impl<'o> Connected<'o> {
     /// What is to be said of the proxy.
     pub(super) fn build(&self, observed: &Observed) -> Option<ProxyBuild> {
         let proxy = self.proxy.as_ref()?;
-        let down = !available(observed);
+        let stuck = self.is_stuck(observed).then(stuck);
+        let down = stuck.is_some() || !available(observed);
         Some(ProxyBuild {
             down,
-            trouble: trouble(observed).filter(|_| down),
+            trouble: stuck.or_else(|| trouble(observed).filter(|_| down)),
             moved: None,
             test_hosts: proxy.fixtures.told(),
             again: proxy.fixtures.again(),
@@ -154,6 +167,22 @@ impl<'o> Connected<'o> {
         let left = way.left(live);
         let left = left.filter(|_| matches!(action, Action::Update(_)));
         proxy.moved = left.map(|left| (left.to_string(), way.address.to_string()));
+    }
+}
+
+/// What goes with an allowlist that cannot be changed.
+fn is_stuck_with(kind: ObjectKind) -> bool {
+    matches!(
+        kind,
+        ObjectKind::EgressAllowlist | ObjectKind::EgressDeployment
+    )
+}
+
+fn stuck() -> Finding {
+    Finding {
+        reason: reason::EGRESS_PROXY_NOT_READY,
+        message: "the sandbox's egress proxy is not ready: somebody made its ConfigMap immutable, so that its hosts could never be changed again; both are made anew"
+            .to_owned(),
     }
 }
 

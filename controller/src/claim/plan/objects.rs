@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     Action, Build, Finding, Intent, LiveRef, Plan, Settings, Urgent, Verdict,
     baseline::baseline,
-    cleaning::without_proxy,
+    cleaning::{without_allowlist, without_proxy},
     connected::{Connected, told_of_hosts},
     content_claim::content_claim,
     deployment::{Parts, deployment},
@@ -223,10 +223,12 @@ fn write(
     if urgent == Urgent::No {
         build.paused_until = pause(observed, &mut intents, now);
     }
-    let (delete, cut) = if connected.has_proxy() {
-        (Vec::new(), Vec::new())
-    } else {
+    let (delete, cut) = if !connected.has_proxy() {
         without_proxy(observed)
+    } else if connected.is_stuck(observed) {
+        without_allowlist(observed)
+    } else {
+        (Vec::new(), Vec::new())
     };
     Plan {
         ensure: intents,

@@ -303,6 +303,14 @@ impl World {
         if let Some(taken) = intent.taken(&live) {
             return taken;
         }
+        if live["immutable"] == true {
+            return Outcome::Refused(Refusal {
+                code: 422,
+                message: "immutable: Forbidden: field is immutable when `immutable` is set"
+                    .to_owned(),
+                ..Refusal::default()
+            });
+        }
         let merged = intent.merged(&live);
         let merged = with_defaults(intent.kind, merged, Some(&live), &self.service_address);
         if matches!(intent.action, Action::Update(_)) {
