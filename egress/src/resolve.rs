@@ -18,6 +18,7 @@ use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name as DnsName, RData, RecordType};
 use hickory_resolver::system_conf::read_system_conf;
 use thiserror::Error;
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::limits::Limits;
@@ -28,6 +29,9 @@ use crate::target::Name;
 const ATTEMPT: Duration = Duration::from_secs(2);
 /// How often a question is asked again.
 const ATTEMPTS: usize = 2;
+/// Hosts that are asked for at once, by two questions each: the cluster's DNS is everybody's, and passes on
+/// only so many questions at a time.
+const AT_ONCE: usize = 64;
 /// Names whose answers are kept.
 const CACHED: u64 = 1024;
 /// How long an answer is kept that says there is nothing, whatever it says of that itself.
@@ -96,6 +100,7 @@ pub struct Addresses {
 #[derive(Debug)]
 pub struct Resolver {
     dns: TokioResolver,
+    turns: Semaphore,
     all: Duration,
     second_family: Duration,
 }
@@ -120,6 +125,7 @@ impl Resolver {
         set(builder.options_mut());
         Ok(Self {
             dns: builder.build().map_err(ResolverError::SetUp)?,
+            turns: Semaphore::new(AT_ONCE),
             all: limits.resolve,
             second_family: limits.second_family,
         })
@@ -132,6 +138,8 @@ impl Resolver {
     /// Neither has any.
     pub async fn addresses(&self, name: &Name, screen: &Screen) -> Result<Addresses, ResolveError> {
         let end = Instant::now() + self.all;
+        let turn = timeout_at(end, self.turns.acquire()).await;
+        let _turn = turn.map_err(|_| ResolveError::TimedOut)?;
         let fours = Box::pin(self.family(name, RecordType::A, end));
         let sixes = Box::pin(self.family(name, RecordType::AAAA, end));
         let (first, other) = match select(fours, sixes).await {

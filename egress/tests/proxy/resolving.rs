@@ -222,6 +222,24 @@ async fn a_server_that_is_down_is_given_up_in_time() {
 }
 
 #[tokio::test]
+async fn of_very_many_hosts_few_are_asked_for_at_once_and_each_has_its_turn() {
+    const AT_ONCE: usize = 64;
+    const EACH: Duration = Duration::from_millis(300);
+    let dns = Dns::start(|_, _, _| Say::Late(EACH, Box::new(at(&[PUBLIC])))).await;
+    let proxy = Proxy::start(Setup::default(), dns);
+    proxy.internet.put(PUBLIC, echo().await);
+    let address = proxy.address;
+    let began = Instant::now();
+    let all = (0..3 * AT_ONCE).map(|n| {
+        tokio::spawn(async move { drop(tunnel(address, &format!("x{n}.b.example:443")).await) })
+    });
+    for one in all.collect::<Vec<_>>() {
+        one.await.unwrap();
+    }
+    assert!(began.elapsed() >= 3 * EACH, "{:?}", began.elapsed());
+}
+
+#[tokio::test]
 async fn one_family_does_not_wait_for_the_other() {
     let dns = Dns::start(|_, kind, _| match kind {
         RecordType::A => at(&[PUBLIC]),
