@@ -14,18 +14,17 @@ release stands, and its pods crash one after the other.
 {{- range $index, $address := .Values.network.dns.addresses }}
 {{- include "sandgate.checkAddress" (dict "field" (printf "network.dns.addresses[%d]" $index) "text" $address) }}
 {{- end }}
+{{- range $index, $network := .Values.sandbox.egressProxy.denyCIDRs }}
+{{- $one := printf "%s/%s" (splitList "/" $network | first) (ternary "128" "32" (contains ":" $network)) }}
+{{- include "sandgate.checkBits" (dict "field" (printf "sandbox.egressProxy.denyCIDRs[%d]" $index) "text" $network "one" $one) }}
+{{- end }}
 {{- end }}
 
-{{/* Refuses an address at which no resolver answers a pod, and a network with bits beyond its length. */}}
-{{- define "sandgate.checkAddress" -}}
-{{- $parts := splitList "/" .text }}
-{{- $address := first $parts }}
-{{- $six := contains ":" $address }}
-{{- $width := ternary 16 8 $six }}
-{{- /* The groups of the address, each a number. */}}
+{{/* The groups of an address, each a number, with blanks between them. */}}
+{{- define "sandgate.groups" -}}
 {{- $groups := list }}
-{{- if $six }}
-{{- $halves := splitList "::" $address }}
+{{- if contains ":" . }}
+{{- $halves := splitList "::" . }}
 {{- $front := compact (splitList ":" (first $halves)) }}
 {{- $back := list }}
 {{- if eq (len $halves) 2 }}
@@ -35,12 +34,39 @@ release stands, and its pods crash one after the other.
 {{- $groups = append $groups (ternary (printf "0x%v" . | int64) 0 (kindIs "string" .)) }}
 {{- end }}
 {{- else }}
-{{- range splitList "." $address }}
+{{- range splitList "." . }}
 {{- $groups = append $groups (int64 .) }}
 {{- end }}
 {{- end }}
-{{- $told := join " " $groups }}
-{{- $lead := first $groups | int64 }}
+{{- join " " $groups }}
+{{- end }}
+
+{{/* Refuses a network with bits beyond its length; the one address is written otherwise. */}}
+{{- define "sandgate.checkBits" -}}
+{{- $parts := splitList "/" .text }}
+{{- $width := ternary 16 8 (contains ":" .text) }}
+{{- if eq (len $parts) 2 }}
+{{- $length := last $parts | int64 }}
+{{- range $index, $number := include "sandgate.groups" (first $parts) | splitList " " }}
+{{- /* How many bits of this group are beyond the length. */}}
+{{- $beyond := sub (mul $width (add1 $index)) $length | min $width | max 0 | int }}
+{{- $unit := 1 }}
+{{- range until $beyond }}
+{{- $unit = mul $unit 2 }}
+{{- end }}
+{{- if mod (int64 $number) $unit }}
+{{- fail (printf "%s: %s has bits set beyond its length; write the network's first address, or %s for the one address" $.field $.text $.one) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Refuses an address at which no resolver answers a pod, and a network with bits beyond its length. */}}
+{{- define "sandgate.checkAddress" -}}
+{{- $address := splitList "/" .text | first }}
+{{- $six := contains ":" $address }}
+{{- $told := include "sandgate.groups" $address }}
+{{- $lead := splitList " " $told | first | int64 }}
 {{- if and $six (hasPrefix "0 0 0 0 0 65535 " $told) }}
 {{- fail (printf "%s: %s must be written as the IPv4 address it is" .field .text) }}
 {{- end }}
@@ -50,20 +76,7 @@ release stands, and its pods crash one after the other.
 {{- if or $nobody $itself $group }}
 {{- fail (printf "%s: no resolver answers a pod at %s; name the address in the pods' /etc/resolv.conf" .field .text) }}
 {{- end }}
-{{- if eq (len $parts) 2 }}
-{{- $length := last $parts | int64 }}
-{{- range $index, $number := $groups }}
-{{- /* How many bits of this group are beyond the length. */}}
-{{- $beyond := sub (mul $width (add1 $index)) $length | min $width | max 0 | int }}
-{{- $unit := 1 }}
-{{- range until $beyond }}
-{{- $unit = mul $unit 2 }}
-{{- end }}
-{{- if mod $number $unit }}
-{{- fail (printf "%s: %s has bits set beyond its length; write the network's first address, or %s for the one address" $.field $.text $address) }}
-{{- end }}
-{{- end }}
-{{- end }}
+{{- include "sandgate.checkBits" (dict "field" .field "text" .text "one" $address) }}
 {{- end }}
 
 {{/*

@@ -35,7 +35,10 @@ async fn agree(flag: &str, value: &str, values: Value, wanted: bool) -> Outcome 
         Err(error) => {
             let told = error.to_string();
             let of_schema = told.contains("values don't meet the specifications");
-            assert!(of_schema || told.contains("network."), "{told}");
+            assert!(
+                of_schema || told.contains("network.") || told.contains("egressProxy."),
+                "{told}"
+            );
             Ok(())
         }
     }
@@ -85,6 +88,30 @@ async fn an_address_of_the_dns_is_taken_just_where_the_controller_starts_with_it
 ) -> Outcome {
     let values = json!({"network": {"dns": {"addresses": [address]}}});
     agree("dns-address", address, values, wanted).await
+}
+
+#[rstest]
+#[case::of_services("34.118.224.0/20", true)]
+#[case::one("34.118.224.7/32", true)]
+#[case::everything("0.0.0.0/0", true)]
+#[case::of_the_other_family("2600:1900::/28", true)]
+#[case::everything_of_the_other_family("::/0", true)]
+#[case::beyond_its_length("34.118.224.1/20", false)]
+#[case::beyond_its_length_of_the_other_family("2600:1910::/27", false)]
+#[case::no_length("34.118.224.7", false)]
+#[case::a_byte_too_large("34.118.256.0/20", false)]
+#[case::a_byte_too_few("34.118.224/20", false)]
+#[case::a_length_too_large("34.118.224.0/33", false)]
+#[case::a_length_too_large_of_the_other_family("2600:1900::/129", false)]
+#[case::two_gaps("2600::1900::/28", false)]
+#[case::a_name("nodes/20", false)]
+#[tokio::test]
+async fn a_network_that_no_proxy_reaches_is_taken_just_where_the_controller_starts_with_it(
+    #[case] network: &str,
+    #[case] wanted: bool,
+) -> Outcome {
+    let values = json!({"sandbox": {"egressProxy": {"denyCIDRs": [network]}}});
+    agree("egress-proxy-deny-cidr", network, values, wanted).await
 }
 
 #[rstest]
