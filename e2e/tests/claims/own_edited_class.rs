@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use http::StatusCode;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::ResourceExt as _;
 use kube::api::ListParams;
 use sandgate_e2e::fake_node::STAGE_LABEL;
@@ -18,7 +19,7 @@ use sandgate_shared::api::SandboxClass;
 use serde_json::json;
 
 use crate::controllers::{self, Wanted};
-use crate::scene::{Scene, condition};
+use crate::scene::{Scene, condition, manifests};
 
 /// How long a silent leader keeps the Lease.
 const LEASE: Duration = Duration::from_secs(4);
@@ -126,14 +127,23 @@ async fn a_class_edited_while_the_making_of_a_deployment_is_unanswered_rolls_not
     scene.becomes("edited-sandbox", "was made", any).await?;
     let stood = scene.get::<Deployment>("edited-sandbox").await?;
 
-    let ports = json!([{ "name": "http", "port": 8080 }, { "name": "since", "port": 8081 }]);
-    let edit = json!({ "spec": { "ports": ports } });
+    let ports = json!([{ "port": 443 }]);
+    scene.accepts(&manifests::service("mirror", &ports)).await?;
+    let edit = json!({ "spec": {
+        "env": [{ "name": "EDITED", "value": "since" }],
+        "egress": { "allowedServices": [{ "name": "mirror", "ports": [443] }] },
+    } });
+    let rules = |it: &NetworkPolicy| {
+        let rules = it.spec.as_ref().and_then(|spec| spec.egress.as_ref());
+        rules.map_or(0, Vec::len)
+    };
+    let policy = scene.api::<NetworkPolicy>().get("edited-sandbox").await?;
+    let before = rules(&policy);
     scene.merge::<SandboxClass>("edited", edit).await?;
-    // Its Service follows the class at once: so the controller knows of the edit.
+    // Its policy follows the class at once: so the controller knows of the edit.
     scene
-        .becomes("edited-sandbox", "has the new port", |it: &Service| {
-            let spec = it.spec.as_ref();
-            spec.and_then(|spec| spec.ports.as_ref()).map(Vec::len) == Some(2)
+        .becomes("edited-sandbox", "lets it reach the Service", |it| {
+            rules(it) > before
         })
         .await?;
     fate.let_go();
