@@ -42,22 +42,26 @@ pub(super) fn clean_up(observed: &Observed) -> Plan {
 /// no Connection names any more.
 pub(super) fn without_proxy(observed: &Observed) -> (Vec<Deletion>, Vec<PodRef>) {
     let delete = deletions(observed, ObjectKind::OF_PROXY.iter().rev());
+    (delete, standing_proxies(observed))
+}
+
+/// The pods of the proxy that are not on their way out.
+fn standing_proxies(observed: &Observed) -> Vec<PodRef> {
     let pods = observed.proxy.pods.iter();
     let pods = pods.filter(|pod| pod.stays());
-    (delete, pods.map(|pod| pod_ref(observed, pod)).collect())
+    pods.map(|pod| pod_ref(observed, pod)).collect()
 }
 
 /// Removes an allowlist that somebody made immutable, once no pod mounts it: a kubelet never looks again at
 /// one that was, nor at another of its name as long as one of its pods does.
 pub(super) fn without_allowlist(observed: &Observed) -> (Vec<Deletion>, Vec<PodRef>) {
-    let (_, cut) = without_proxy(observed);
     let runs = observed.proxy.deployment.is_some() || !observed.proxy.pods.is_empty();
     let doomed = if runs {
         ObjectKind::EgressDeployment
     } else {
         ObjectKind::EgressAllowlist
     };
-    (deletions(observed, [&doomed]), cut)
+    (deletions(observed, [&doomed]), standing_proxies(observed))
 }
 
 /// The deletions of those that are the claim's own and not on their way out.
