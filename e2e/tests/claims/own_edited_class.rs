@@ -18,7 +18,7 @@ use sandgate_e2e::{Cluster, Options, Outcome, Stage};
 use sandgate_shared::api::SandboxClass;
 use serde_json::json;
 
-use crate::controllers::{self, Wanted};
+use crate::controllers;
 use crate::scene::{Scene, condition, manifests};
 
 /// How long a silent leader keeps the Lease.
@@ -104,23 +104,9 @@ impl Fate for Forgetful {
 #[tokio::test]
 async fn a_class_edited_while_the_making_of_a_deployment_is_unanswered_rolls_nothing() -> Outcome {
     let mut cluster = Cluster::own(Options::default()).await?;
-    cluster
-        .installation
-        .controller
-        .as_mut()
-        .unwrap()
-        .service
-        .kill();
     let fate = Arc::new(Forgetful::default());
     let proxy = Proxy::start(&cluster, Arc::clone(&fate) as Arc<dyn Fate>).await?;
-    let wanted = Wanted {
-        name: "proxied",
-        pod: "sandgate-controller-0",
-        release: "sandgate",
-        server: &proxy.server,
-        arguments: &[],
-    };
-    let _controller = controllers::start(&cluster, &wanted).await?;
+    let _controller = controllers::replace_first(&mut cluster, &proxy.server, &[]).await?;
     let scene = Scene::on(&cluster, "unanswered").await?;
     scene.claims("edited", Stage::Ready).await?;
     let any = |_: &Deployment| true;

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use rstest::rstest;
 use sandgate_e2e::pair::{GRACE, Pair};
-use sandgate_e2e::service::{self, Service};
+use sandgate_e2e::service;
 use sandgate_e2e::{Cluster, Options, Outcome, OwnCluster};
 use serde_json::Value;
 
 use crate::audit;
-use crate::controllers::{self, Controller, Wanted};
+use crate::controllers::{self, Controller};
 use crate::proxy::{Cut, Proxy};
 use crate::scene::Scene;
 use content::Content;
@@ -27,9 +27,6 @@ const SOON: Duration = Duration::from_secs(30);
 const ASK_EVERY: Duration = Duration::from_millis(100);
 /// What an undisturbed controller leaves is taken for the end once as many looks show the same.
 const UNCHANGED: u32 = 10;
-
-/// The first controller's pod: under the same identity nobody has to wait for its Lease to run out.
-const POD: &str = "sandgate-controller-0";
 
 /// A cluster whose one controller reaches the API server through a proxy that cuts where told.
 struct Stage {
@@ -59,17 +56,11 @@ impl Stage {
             .clone_from(&arguments);
         let mut cluster = Cluster::own(options).await?;
         Pair::ours(&cluster).in_force().await?;
-        installed(&mut cluster).kill();
         let proxy = Proxy::start(&cluster).await?;
-        let wanted = Wanted {
-            name: "proxied",
-            pod: POD,
-            release: "sandgate",
-            server: &proxy.server,
-            arguments: &arguments,
-        };
+        let controller =
+            controllers::replace_first(&mut cluster, &proxy.server, &arguments).await?;
         Ok(Self {
-            controller: controllers::start(&cluster, &wanted).await?,
+            controller,
             proxy,
             content,
             cluster,
@@ -171,10 +162,6 @@ impl Stage {
         }
         Ok(())
     }
-}
-
-fn installed(cluster: &mut OwnCluster) -> &mut Service {
-    &mut cluster.installation.controller.as_mut().unwrap().service
 }
 
 async fn killed_at_each_request(scenarios: &[Scenario]) -> Outcome {

@@ -42,6 +42,13 @@ async fn bind(operator: &Writer, claim: &str, connections: &[&str]) -> Outcome {
     Ok(())
 }
 
+/// The claim `agent` that binds one host, once it is bound.
+async fn bound(scene: &Scene, operator: &Writer) -> Outcome<SandboxClaim> {
+    scene.accepts(&hosts("api", &["api.github.com"])).await?;
+    bind(operator, "agent", &["api"]).await?;
+    scene.bound("agent").await
+}
+
 /// The literal variables of the Deployment's pods.
 fn variable<'a>(deployment: &'a Value, name: &str) -> Option<&'a str> {
     let env = &deployment["spec"]["template"]["spec"]["containers"][0]["env"];
@@ -207,9 +214,7 @@ async fn a_claim_comes_to_bound_through_its_proxy_which_follows_its_connections(
 async fn a_proxy_that_fails_later_is_told_beside_a_sandbox_that_stays_ready() -> Outcome {
     let cluster = Cluster::own(options()).await?;
     let scene = scene(&cluster, "failing").await?;
-    scene.accepts(&hosts("api", &["api.github.com"])).await?;
-    bind(&scene.operator().await?, "agent", &["api"]).await?;
-    scene.bound("agent").await?;
+    bound(&scene, &scene.operator().await?).await?;
     let pod = proxy_pod(&scene).await?;
     for (stage, holds, reason) in [
         (Stage::LostReadiness, "False", "EgressProxyNotReady"),
@@ -235,10 +240,8 @@ async fn a_proxy_that_fails_later_is_told_beside_a_sandbox_that_stays_ready() ->
 async fn a_service_made_anew_is_told_to_the_sandbox_and_a_foreign_one_fails_the_claim() -> Outcome {
     let cluster = Cluster::own(options()).await?;
     let scene = scene(&cluster, "moved").await?;
-    scene.accepts(&hosts("api", &["api.github.com"])).await?;
     let operator = scene.operator().await?;
-    bind(&operator, "agent", &["api"]).await?;
-    scene.bound("agent").await?;
+    bound(&scene, &operator).await?;
     let before = cluster_ip(&scene).await?;
     let how = DeleteParams::default();
     scene.api::<Service>().delete("agent-egress", &how).await?;

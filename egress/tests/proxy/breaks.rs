@@ -8,6 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::client::{connect, established, tunnel};
+use crate::proxy::Proxy;
 use crate::tunnels::{both_ends, closed, is_reset, pattern, settled, with_origin};
 
 /// Breaks a connection off.
@@ -18,28 +19,27 @@ fn reset(stream: TcpStream) {
     drop(stream);
 }
 
+/// One end breaks off behind what it has sent; the other gets that and is told of the break.
+async fn breaks_off(proxy: &Proxy, mut one: TcpStream, mut other: TcpStream, cause: &str) {
+    one.write_all(b"half").await.unwrap();
+    let mut half = [0; 4];
+    other.read_exact(&mut half).await.unwrap();
+    reset(one);
+    let read = other.read(&mut half).await;
+    assert!(is_reset(&read), "{read:?}");
+    closed(proxy, cause).await;
+}
+
 #[tokio::test]
 async fn a_server_that_breaks_off_is_no_server_that_is_done() {
-    let (proxy, mut client, mut server) = both_ends(Limits::default()).await;
-    server.write_all(b"half").await.unwrap();
-    let mut half = [0; 4];
-    client.read_exact(&mut half).await.unwrap();
-    reset(server);
-    let read = client.read(&mut half).await;
-    assert!(is_reset(&read), "{read:?}");
-    closed(&proxy, "upstream-reset").await;
+    let (proxy, client, server) = both_ends(Limits::default()).await;
+    breaks_off(&proxy, server, client, "upstream-reset").await;
 }
 
 #[tokio::test]
 async fn a_client_that_breaks_off_is_no_client_that_is_done() {
-    let (proxy, mut client, mut server) = both_ends(Limits::default()).await;
-    client.write_all(b"half").await.unwrap();
-    let mut half = [0; 4];
-    server.read_exact(&mut half).await.unwrap();
-    reset(client);
-    let read = server.read(&mut half).await;
-    assert!(is_reset(&read), "{read:?}");
-    closed(&proxy, "client-reset").await;
+    let (proxy, client, server) = both_ends(Limits::default()).await;
+    breaks_off(&proxy, client, server, "client-reset").await;
 }
 
 // Proves: E-015

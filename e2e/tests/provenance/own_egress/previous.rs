@@ -8,7 +8,6 @@ use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::Resource;
 use kube::api::DeleteParams;
-use sandgate_e2e::scene::manifests::hosts;
 use sandgate_e2e::scene::{Scene, condition, ready, uid};
 use sandgate_e2e::{Cluster, Outcome};
 use sandgate_shared::api::SandboxClaim;
@@ -16,7 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::{bind, scene};
+use super::{bind, bound, scene};
 use crate::options;
 
 /// All that has a claim's names, as `Service agent-egress`.
@@ -59,10 +58,8 @@ where
     let remains = named::<K>();
     let finalizers = |of: &[&str]| json!({ "metadata": { "finalizers": of } });
     let scene = scene(cluster, "again").await?;
-    scene.accepts(&hosts("api", &["api.github.com"])).await?;
     let operator = scene.operator().await?;
-    bind(&operator, "agent", &["api"]).await?;
-    let before = scene.bound("agent").await?;
+    let before = bound(&scene, &operator).await?;
     let held = finalizers(&["sandgate.dev/of-a-test"]);
     scene.merge::<K>("agent-egress", held).await?;
     let claims = scene.api::<SandboxClaim>();

@@ -1,13 +1,12 @@
 //! What strangers do to a proxy's objects, and what becomes of it.
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use sandgate_e2e::scene::manifests::hosts;
 use sandgate_e2e::scene::{condition, phase};
 use sandgate_e2e::{Cluster, Outcome};
 use sandgate_shared::api::{ClaimPhase, Connection, SandboxClaim};
 use serde_json::json;
 
-use super::{bind, lets_through, proxy_pod, scene};
+use super::{bound, lets_through, proxy_pod, scene};
 use crate::options;
 
 // Proves: E-011, O-040
@@ -16,9 +15,7 @@ async fn an_allowlist_that_was_made_immutable_is_made_anew_with_the_pod_that_mou
 {
     let cluster = Cluster::own(options()).await?;
     let scene = scene(&cluster, "immutable").await?;
-    scene.accepts(&hosts("api", &["api.github.com"])).await?;
-    bind(&scene.operator().await?, "agent", &["api"]).await?;
-    scene.bound("agent").await?;
+    bound(&scene, &scene.operator().await?).await?;
     let before = proxy_pod(&scene).await?;
     let edit = json!({ "immutable": true });
     scene.merge::<ConfigMap>("agent-egress", edit).await?;
