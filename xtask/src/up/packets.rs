@@ -1,6 +1,6 @@
 //! The part of the story only a real node can tell: who reaches whom, in packets. Does I/O.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::{Pod, Service};
 use kube::Api;
@@ -89,9 +89,15 @@ async fn try_it(cluster: &Cluster, dial: &Dial) -> Outcome {
         "--target",
         &target,
     ];
-    let said = cluster.kubectl(&command, None).await?;
-    let Some(answered) = answered(&said) else {
-        return Err(not_tried(cluster, dial, &said).await);
+    let began = Instant::now();
+    let (said, answered) = loop {
+        let said = cluster.kubectl(&command, None).await?;
+        let Some(answered) = answered(&said) else {
+            return Err(not_tried(cluster, dial, &said).await);
+        };
+        if !may_come(dial.open, answered, began.elapsed()) {
+            break (said, answered);
+        }
     };
     let verdict = if answered { "answers" } else { "no answer" };
     say(format!("    {:<32} → {:<26} {verdict}", dial.from, dial.to))?;
@@ -116,6 +122,12 @@ async fn try_it(cluster: &Cluster, dial: &Dial) -> Outcome {
 fn answered(said: &Said) -> Option<bool> {
     let tried = said.stdout.contains(": no answer after ");
     (said.success || tried).then_some(said.success)
+}
+
+/// Whether an answer is still to be expected: a node's Services follow their pods a moment later, and nobody
+/// tells when. What must be shut is shut from the first dial on.
+fn may_come(open: bool, answered: bool, waited: Duration) -> bool {
+    open && !answered && waited < PATIENCE
 }
 
 /// Why a dial was not even made, with what became of the pod that was to make it.
@@ -177,6 +189,21 @@ async fn service_address(cluster: &Cluster, namespace: &str, name: &str) -> Outc
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[rstest::rstest]
+    #[case::late(true, false, Duration::ZERO, true)]
+    #[case::too_late(true, false, PATIENCE, false)]
+    #[case::there(true, true, Duration::ZERO, false)]
+    #[case::shut(false, false, Duration::ZERO, false)]
+    #[case::a_leak(false, true, Duration::ZERO, false)]
+    fn only_an_answer_that_must_come_is_waited_for(
+        #[case] open: bool,
+        #[case] answered: bool,
+        #[case] waited: Duration,
+        #[case] expected: bool,
+    ) {
+        assert_eq!(may_come(open, answered, waited), expected);
+    }
 
     #[rstest::rstest]
     #[case(true, "it: answered after 1.2 ms\n", "", Some(true))]
