@@ -70,11 +70,12 @@ pub struct Story {
 }
 
 impl Story {
-    /// Of the connection `id` of `client`, before anything was read.
+    /// Of the connection `id` of `client`, before anything was read. A listener of both families tells of
+    /// an IPv4 address as one of IPv6; the line has it as the cluster writes it.
     pub fn new(id: u64, client: SocketAddr) -> Self {
         Self {
             id,
-            client,
+            client: SocketAddr::new(client.ip().to_canonical(), client.port()),
             host: None,
             port: None,
             other_host_header: false,
@@ -143,4 +144,18 @@ pub fn closed(id: u64, ended: &Ended, lived: Duration) {
 
 fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("[::ffff:10.244.0.13]:42470", "10.244.0.13:42470")]
+    #[case("10.244.0.13:42470", "10.244.0.13:42470")]
+    #[case("[fd00::13]:42470", "[fd00::13]:42470")]
+    fn a_client_is_told_as_the_cluster_writes_its_address(#[case] peer: &str, #[case] told: &str) {
+        let story = Story::new(1, peer.parse().unwrap());
+        assert_eq!(story.client.to_string(), told);
+    }
 }
