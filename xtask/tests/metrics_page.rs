@@ -149,7 +149,7 @@ fn alerts(page: &str) -> Vec<Value> {
 
 #[test]
 fn every_alert_is_whole_and_asks_for_series_that_there_are() {
-    let exposition = webhook() + &controller();
+    let exposition = webhook() + &controller() + &egress();
     let series: BTreeSet<&str> = exposition
         .lines()
         .filter(|line| !line.starts_with('#'))
