@@ -192,7 +192,7 @@ fn a_claim_is_provable_strictly_after_the_latest_of_policy_binding_and_proof_plu
         Verdict::Verified => assert!(provable),
         Verdict::Unprovable(why) => {
             assert!(!provable);
-            assert!(why.contains("by more than 60 s after"), "{why}");
+            assert!(why.contains("created more than 60 s after"), "{why}");
             assert!(why.contains("ask for the sandbox again"), "{why}");
         }
         Verdict::Awaited(why) => panic!("{why}"),

@@ -85,7 +85,7 @@ async fn a_helm_upgrade_to_other_rules_fails_no_verified_claim_and_one_made_in_b
     assert_eq!(pod_of(&scene, "runs").await?.uid(), pod.uid());
     let failed = scene.failed("between", "TargetPathNotGranted").await?;
     let (_, why) = ready(&failed);
-    assert!(why.contains("by more than 1 s after"), "{why}");
+    assert!(why.contains("created more than 1 s after"), "{why}");
     let claim = target("after", "box");
     new.in_force().await?;
     operator.accepts(&claim).await?;

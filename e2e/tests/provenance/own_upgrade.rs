@@ -74,7 +74,7 @@ async fn an_upgrade_with_other_rules_fails_no_verified_claim_and_one_made_in_bet
 
     let failed = scene.failed("between", "TargetPathNotGranted").await?;
     let why = ready(&failed).1;
-    assert!(why.contains("by more than 1 s after"), "{why}");
+    assert!(why.contains("created more than 1 s after"), "{why}");
     new.in_force().await?;
     operator.accepts(&target("after", "box")).await?;
     assert!(is_verified(&scene.bound("after").await?));

@@ -136,7 +136,7 @@ fn too_early(created: Timestamp, since: Timestamp, grace: Duration) -> String {
     let least = if grace == 0 {
         String::new()
     } else {
-        format!(" by more than {grace} s")
+        format!(" more than {grace} s")
     };
     format!(
         "it was created at {created}, and only one created{least} after {since}, when the operator's admission policy came into force, is known to be the operator's; ask for the sandbox again"
