@@ -51,7 +51,7 @@ impl Connect for Tcp {
 /// Why there is no connection.
 #[derive(Debug, Error)]
 pub enum DialError {
-    /// No address took it; the first one's error.
+    /// No address took it; the first error that tells most.
     #[error("failed to connect")]
     Failed(#[source] io::Error),
     /// No address took it in time.
@@ -76,7 +76,7 @@ pub async fn dial<C: Connect>(
     let mut trying = FuturesUnordered::new();
     let end = Instant::now() + pace.all;
     let mut next = Instant::now();
-    let mut failure = None;
+    let mut failure: Option<DialError> = None;
     loop {
         if (trying.is_empty() || next <= Instant::now())
             && let Some(address) = waiting.pop_front()
@@ -91,9 +91,8 @@ pub async fn dial<C: Connect>(
             Some(tried) = trying.next() => match tried {
                 Ok(connected) => return Ok(connected),
                 Err(error) => {
-                    // That nobody answered says less than what somebody did.
-                    if !matches!(error, DialError::TimedOut) {
-                        failure.get_or_insert(error);
+                    if failure.as_ref().is_none_or(|known| telling(known) < telling(&error)) {
+                        failure = Some(error);
                     }
                     next = Instant::now();
                 }
@@ -128,6 +127,24 @@ fn classified(error: io::Error) -> DialError {
         io::ErrorKind::TimedOut => DialError::TimedOut,
         _ if is_of(Errno::MFILE) || is_of(Errno::NFILE) => DialError::Exhausted(error),
         _ => DialError::Failed(error),
+    }
+}
+
+/// How much an error tells, in order: that this pod has no address or route of that family, which is so of
+/// every IPv6 address where the cluster has IPv4 alone; that nobody answered; what somebody did.
+fn telling(error: &DialError) -> u8 {
+    use rustix::io::Errno;
+    let unreachable = [Errno::NETUNREACH, Errno::AFNOSUPPORT, Errno::ADDRNOTAVAIL];
+    match error {
+        DialError::Failed(error)
+            if unreachable
+                .iter()
+                .any(|errno| error.raw_os_error() == Some(errno.raw_os_error())) =>
+        {
+            0
+        }
+        DialError::TimedOut => 1,
+        DialError::Failed(_) | DialError::Exhausted(_) => 2,
     }
 }
 

@@ -168,10 +168,22 @@ mod tests {
         assert_eq!(options.admin_listen.to_string(), "[::]:8083");
         assert_eq!(options.drain, Duration::from_secs(30));
         assert!(!options.require_sni_match && options.insecure_test_hosts.is_empty());
-        let (limits, standard) = (options.limits(), Limits::default());
-        assert_eq!(limits.tunnels, standard.tunnels);
-        assert_eq!(limits.idle, standard.idle);
-        assert_eq!(limits.half_closed, standard.half_closed);
+        let limits = options.limits();
+        assert_eq!(limits.tunnels, 1024);
+        let times = [
+            (limits.head, "10s"),
+            (limits.hello, "10s"),
+            (limits.resolve, "5s"),
+            (limits.dial.between, "250ms"),
+            (limits.dial.each, "3s"),
+            (limits.dial.all, "10s"),
+            (limits.idle, "15m"),
+            (limits.half_closed, "1m"),
+        ];
+        for (time, told) in times {
+            assert_eq!(Ok(time), duration(told));
+        }
+        assert_eq!(limits.dial.most, 8);
     }
 
     // The proxy's half of E-028.

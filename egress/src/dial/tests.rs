@@ -16,6 +16,7 @@ enum Fate {
     Silent,
     AnswersFrom(&'static str),
     NoDescriptor,
+    NoRoute,
 }
 
 /// Connects as it is told to, after so many milliseconds, and remembers when it was asked for what.
@@ -43,6 +44,7 @@ impl Connect for Told {
             Fate::Silent => std::future::pending().await,
             Fate::AnswersFrom(other) => Ok(((), other.parse().unwrap())),
             Fate::NoDescriptor => Err(io::Error::from_raw_os_error(24)),
+            Fate::NoRoute => Err(io::Error::from_raw_os_error(101)),
         }
     }
 }
@@ -152,6 +154,24 @@ async fn the_reason_is_what_was_learnt(#[case] fates: &[Fate], #[case] told: &st
         "{:?}",
         outcome.took
     );
+}
+
+#[rstest]
+#[case::nobody_answers(Fate::Silent, None)]
+#[case::somebody_refuses(Fate::Refuses(5), Some(111))]
+#[case::no_route_either(Fate::NoRoute, Some(101))]
+#[tokio::test(start_paused = true)]
+async fn that_there_is_no_ipv6_here_hides_nothing_that_was_learnt_by_ipv4(
+    #[case] fate: Fate,
+    #[case] errno: Option<i32>,
+) {
+    let outcome = dialled(&[("2606:4700::1", Fate::NoRoute), ("1.1.1.1", fate)]).await;
+    let told = match outcome.result.unwrap_err() {
+        DialError::Failed(error) => error.raw_os_error(),
+        DialError::TimedOut => None,
+        DialError::Exhausted(error) => panic!("{error}"),
+    };
+    assert_eq!(told, errno);
 }
 
 #[tokio::test(start_paused = true)]
