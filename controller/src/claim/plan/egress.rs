@@ -62,11 +62,14 @@ impl Proxy {
             return None;
         }
         let fixtures = Fixtures::of(&hosts, observed, settings.egress.test_hosts.as_ref());
-        let hosts = hosts.into_iter().filter(|host| !fixtures.holds_back(host));
-        Some(Self {
-            hosts: hosts.collect(),
-            fixtures,
-        })
+        let mut proxy = Self { hosts, fixtures };
+        let live = observed.live(ObjectKind::EgressDeployment);
+        let pinned = live.is_none_or(|live| !proxy.differs_from(live));
+        let fixtures = &proxy.fixtures;
+        proxy
+            .hosts
+            .retain(|host| !fixtures.holds_back(host, pinned));
+        Some(proxy)
     }
 
     /// Its objects, in the order they are made.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use sandgate_shared::{
     net::{
         address::{Class, not_public},
-        host::HostEntry,
+        host::{Host, HostEntry},
     },
     reason,
 };
@@ -26,7 +26,7 @@ const HTTPS: i32 = 443;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::claim::plan) struct Pinned {
     /// The name.
-    pub(super) host: String,
+    pub(super) host: Host,
     /// The Service's cluster IP.
     pub(super) address: IpAddr,
     /// The Service.
@@ -58,7 +58,7 @@ pub(in crate::claim::plan) struct Fixtures {
     pub(in crate::claim::plan) missing: Vec<(String, String)>,
     /// Who is trusted.
     pub(in crate::claim::plan) trust: Trust,
-    unresolved: Vec<TestHost>,
+    unresolved: Vec<Host>,
 }
 
 /// The Services that serve test hosts, for gather to look up.
@@ -76,7 +76,7 @@ impl Fixtures {
     ) -> Self {
         let mut fixtures = Self::default();
         let Some(all) = all else { return fixtures };
-        let named = |it: &&TestHost| entries.iter().any(|entry| covers(entry, it));
+        let named = |it: &&TestHost| entries.iter().any(|entry| covers(entry, &it.host));
         for host in all.hosts.iter().filter(named) {
             let found = observed.services.get(&host.service);
             match pin(host, found.and_then(Lookup::found)) {
@@ -84,7 +84,7 @@ impl Fixtures {
                 Err(lacks) => {
                     let name = host.host.as_str().to_owned();
                     fixtures.missing.push((name, lacks));
-                    fixtures.unresolved.push(host.clone());
+                    fixtures.unresolved.push(host.host.clone());
                 }
             }
         }
@@ -159,15 +159,18 @@ impl Fixtures {
         self.touch().then_some(LOOK_AGAIN)
     }
 
-    /// Whether an entry is kept from the proxy: it covers a test host without an address, which the proxy
-    /// would ask DNS for (E-030, E-033).
-    pub(super) fn holds_back(&self, entry: &str) -> bool {
-        self.unresolved.iter().any(|host| covers(entry, host))
+    /// Whether an entry is kept from the proxy: it covers a test host that the proxy would ask DNS for, since
+    /// there is no address, or a proxy runs that was not told it: not all are `pinned` (E-030, E-033).
+    pub(super) fn holds_back(&self, entry: &str, pinned: bool) -> bool {
+        let told = self.pinned.iter().map(|it| &it.host);
+        let untold = told.filter(|_| !pinned);
+        let mut hosts = self.unresolved.iter().chain(untold);
+        hosts.any(|host| covers(entry, host))
     }
 
     /// The proxy's arguments, and the acknowledgement without which it does not start (E-028).
     pub(super) fn args(&self) -> Vec<String> {
-        let pin = |it: &Pinned| format!("-insecure-test-hosts={}={}", it.host, it.address);
+        let pin = |it: &Pinned| format!("-insecure-test-hosts={}={}", it.host.as_str(), it.address);
         let mut args: Vec<_> = self.pinned.iter().map(pin).collect();
         if !args.is_empty() {
             args.push("-acknowledge-insecure-test-only".to_owned());
@@ -182,9 +185,9 @@ impl Fixtures {
     }
 }
 
-fn covers(entry: &str, host: &TestHost) -> bool {
+fn covers(entry: &str, host: &Host) -> bool {
     let entry = entry.parse::<HostEntry>();
-    entry.is_ok_and(|entry| entry.covers(&host.host))
+    entry.is_ok_and(|entry| entry.covers(host))
 }
 
 /// Where a test host is dialled, or what its Service lacks.
@@ -204,7 +207,7 @@ fn pin(host: &TestHost, service: Option<&AllowedTarget>) -> Result<Pinned, Strin
         return Err(lacks("has a cluster IP that is never dialled"));
     }
     Ok(Pinned {
-        host: host.host.as_str().to_owned(),
+        host: host.host.clone(),
         address,
         service: host.service.clone(),
         selector: service.selector.clone(),

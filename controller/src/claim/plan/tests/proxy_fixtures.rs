@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::super::{TestHost, TestHosts, fixture_services};
 use super::connections::{vcs, world};
 use super::egress::{port, serves};
+use super::refusals::answer;
 use super::world::{World, at};
 use crate::claim::observed::{AllowedTarget, Lookup, ObjectKind, ServiceKey, Target};
 
@@ -179,6 +180,28 @@ fn one_whose_service_lacks_something_is_kept_from_the_proxy_and_looked_for_every
     assert_eq!(told(&world).1, "InsecureEgressTestHostsEnabled");
 }
 
+// Proves: E-030
+#[test]
+fn one_whose_service_appears_is_on_the_list_only_once_the_proxy_was_told_where_it_is() {
+    let mut world = with_hosts(&["login.fixture.test", "api.github.com"]);
+    serves(&mut world, "e2e", "login-fixture", Lookup::Missing);
+    world.settle(at(62));
+    serves(&mut world, "e2e", "login-fixture", Lookup::Found(fixture()));
+    world.refuses = Some((ObjectKind::EgressDeployment, answer(403, "exceeded quota")));
+    world.reconcile(at(73));
+    world.reconcile(at(74));
+    assert_eq!(allowlist(&world), r#"{"hosts":["api.github.com"]}"#);
+    world.refuses = None;
+    // What was refused is tried again after a while.
+    world.reconcile(at(400));
+    assert_eq!(pins(&world).len(), 2);
+    world.settle(at(401));
+    assert_eq!(
+        allowlist(&world),
+        r#"{"hosts":["api.github.com","login.fixture.test"]}"#
+    );
+}
+
 // Proves: E-031
 #[rstest]
 #[case("127.0.0.1")]
@@ -206,7 +229,10 @@ fn a_service_that_moves_moves_the_pin_and_not_the_sandbox() {
     service.addresses = vec!["10.96.0.21".parse().unwrap()];
     serves(&mut world, "e2e", "login-fixture", Lookup::Found(service));
     let plan = world.plan(at(73));
-    assert_eq!(World::kinds(&plan), [ObjectKind::EgressDeployment]);
+    assert_eq!(
+        World::kinds(&plan),
+        [ObjectKind::EgressAllowlist, ObjectKind::EgressDeployment]
+    );
     world.settle(at(73));
     assert_eq!(
         pins(&world)[0],
