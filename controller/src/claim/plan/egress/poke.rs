@@ -66,20 +66,21 @@ pub(in crate::claim::plan) fn pokes(observed: &Observed, hash: &str, now: Timest
     pokes.collect()
 }
 
-/// When one is due, `made` being those that are made now.
+/// When to look again, `made` being those that are made now: after the first for the second, and after the
+/// second in case it failed.
 pub(in crate::claim::plan) fn due(
     observed: &Observed,
     hash: &str,
     made: &[Poke],
     now: Timestamp,
 ) -> Option<Duration> {
-    let first = made.iter().any(|poke| poke.told != hash);
     let waits = staying(observed).filter_map(|pod| match Step::of(pod, hash) {
         Step::Second { due } => Some(due.saturating_sub(now.as_second())),
         Step::Nothing | Step::First => None,
     });
     let waits = waits.filter(|wait| *wait > 0);
-    let seconds = waits.chain(first.then_some(AGAIN_AFTER)).min()?;
+    let looks = (!made.is_empty()).then_some(AGAIN_AFTER);
+    let seconds = waits.chain(looks).min()?;
     Some(Duration::from_secs(seconds.unsigned_abs()))
 }
 

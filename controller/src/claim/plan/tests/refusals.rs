@@ -7,7 +7,7 @@ use super::super::{Refusal, RefusalClass, Settings, refusal_pause};
 use super::world::{World, at, start};
 use crate::claim::observed::ObjectKind;
 
-fn answer(code: u16, message: &str) -> Refusal {
+pub(super) fn answer(code: u16, message: &str) -> Refusal {
     Refusal {
         code,
         message: message.to_owned(),
