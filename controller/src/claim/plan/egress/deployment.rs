@@ -38,6 +38,8 @@ const VOLUME: &str = "allowlist";
 const GRACE_OF_SANDBOX: i64 = 30;
 /// How much longer the proxy has, so that what the sandbox still sends gets out.
 const OUTLASTS_BY: i64 = 10;
+/// What of its time it keeps for itself: it has two seconds for those that read why they were refused.
+const LEAVES_BEFORE: i64 = 3;
 
 /// Renders the Deployment. Its pod says what allowlist it begins with.
 pub(super) fn deployment(
@@ -87,6 +89,10 @@ fn container(fixtures: &Fixtures, settings: &Settings) -> Container {
         format!("--listen=[::]:{}", names::EGRESS_PORT),
         format!("--admin-listen=[::]:{}", names::EGRESS_ADMIN_PORT),
         format!("--allowlist={DIRECTORY}/{}", names::ALLOWLIST_FILE),
+        format!(
+            "--drain={}s",
+            GRACE_OF_SANDBOX + OUTLASTS_BY - LEAVES_BEFORE
+        ),
     ];
     args.extend(
         egress

@@ -98,6 +98,7 @@ fn its_pod_is_restricted_has_no_token_and_runs_from_the_operator_s_image() {
                     "--listen=[::]:3128",
                     "--admin-listen=[::]:8083",
                     "--allowlist=/etc/sandgate-egress/allowlist.json",
+                    "--drain=37s",
                     "--deny-cidr=34.118.224.0/20",
                 ],
                 "ports": [
