@@ -48,3 +48,54 @@ fn a_replica_without_a_name_is_refused() {
     assert_eq!(output.status.code(), Some(2), "{text}");
     assert!(text.contains("'--identity <NAME>'"), "{text}");
 }
+
+const TEST_HOST: &str = "--sandbox-egress-insecure-test-hosts=login.fixture.test=e2e/login-fixture";
+const NO_KUBECONFIG: &str = "--kubeconfig=/nowhere";
+
+// Proves: E-028
+#[test]
+fn test_hosts_without_their_acknowledgement_end_it_before_it_asks_for_anything() {
+    let output = Command::new(env!("CARGO_BIN_EXE_sandgate-controller"))
+        .args([
+            "--tls-dir=/tls",
+            "--identity=pod-1",
+            NO_KUBECONFIG,
+            TEST_HOST,
+        ])
+        .output()
+        .unwrap();
+    let text =
+        String::from_utf8(output.stderr).unwrap() + &String::from_utf8(output.stdout).unwrap();
+    assert!(!output.status.success(), "{text}");
+    assert!(
+        text.contains("--sandbox-egress-acknowledge-insecure-test-only"),
+        "{text}"
+    );
+    assert!(!text.contains("kubeconfig"), "{text}");
+}
+
+// Proves: E-028
+#[test]
+fn acknowledged_test_hosts_are_told_as_an_error() {
+    let output = Command::new(env!("CARGO_BIN_EXE_sandgate-controller"))
+        .args([
+            "--tls-dir=/tls",
+            "--identity=pod-1",
+            "--health-listen=127.0.0.1:0",
+        ])
+        .args([
+            NO_KUBECONFIG,
+            TEST_HOST,
+            "--sandbox-egress-acknowledge-insecure-test-only",
+        ])
+        .output()
+        .unwrap();
+    let text =
+        String::from_utf8(output.stderr).unwrap() + &String::from_utf8(output.stdout).unwrap();
+    // It got past them, to what it was not given.
+    assert!(text.contains("kubeconfig"), "{text}");
+    let told = text.lines().any(|line| {
+        line.contains("ERROR") && line.contains("login.fixture.test=e2e/login-fixture")
+    });
+    assert!(told, "{text}");
+}
