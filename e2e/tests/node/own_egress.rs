@@ -1,7 +1,7 @@
 //! Sandboxes that reach the hosts of their Connections through their own egress proxies, and nothing else:
 //! in packets.
 
-mod tunnel;
+pub mod tunnel;
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ use sandgate_shared::names::{COMPONENT_EGRESS, COMPONENT_SANDBOX, EGRESS_ADMIN_P
 use serde_json::{Value, json};
 
 use crate::test_host::{self, HOST as TEST_HOST, PORT};
-use crate::workload::{class, component_of, is_ready, ordinary_pod};
+use crate::workload::{class, cluster_ip, component_of, is_ready, ordinary_pod};
 use tunnel::{Tunnel, asked, comes_to_get, gets, is_refused, refusal, succeed};
 
 /// Within this time of an edit of a Connection its proxy does as it says.
@@ -39,7 +39,7 @@ const OUT_THERE: &str = "outside";
 const FIXTURE: &str = "fixture";
 
 /// A workload that answers, and ends when it is told to.
-const SERVES: &str =
+pub const SERVES: &str =
     "httpd -p 8080 -h /; trap 'exit 0' TERM; while :; do busybox sleep 60 & wait $!; done";
 
 /// Names of the three hosts outside.
@@ -129,6 +129,7 @@ async fn reaches_its_hosts_alone(cluster: &NodeCluster, scene: &Scene, hosts: &H
 
     let left = address(&component_of(scene, "left", COMPONENT_EGRESS).await?);
     let right = address(&component_of(scene, "right", COMPONENT_EGRESS).await?);
+    let service = cluster_ip(scene, "right-egress").await?;
     let dial = |address: &str, port: u16| format!("busybox nc {address} {port}");
     let [first, second, _] = OUTSIDE.map(|it| it.to_string());
     let targets = [
@@ -136,6 +137,7 @@ async fn reaches_its_hosts_alone(cluster: &NodeCluster, scene: &Scene, hosts: &H
         ("admin-of-left", dial(&left, EGRESS_ADMIN_PORT)),
         ("proxy-of-right", dial(&right, EGRESS_PORT)),
         ("admin-of-right", dial(&right, EGRESS_ADMIN_PORT)),
+        ("service-of-right", dial(&service, EGRESS_PORT)),
         ("first", dial(&first, 443)),
         ("second", dial(&second, 443)),
         ("dns-by-tcp", dial(DNS, 53)),
@@ -147,10 +149,14 @@ async fn reaches_its_hosts_alone(cluster: &NodeCluster, scene: &Scene, hosts: &H
         succeed(scene, "neighbour", &targets).await?,
         set(&["first", "second", "dns-by-tcp", "dns"])
     );
-    for (claim, own) in [("left", "proxy-of-left"), ("right", "proxy-of-right")] {
+    let own = [
+        ("left", set(&["proxy-of-left"])),
+        ("right", set(&["proxy-of-right", "service-of-right"])),
+    ];
+    for (claim, own) in own {
         let sandbox = format!("deploy/{claim}-sandbox");
         let reached = succeed(scene, &sandbox, &targets).await?;
-        assert_eq!(reached, set(&[own]), "{claim}");
+        assert_eq!(reached, own, "{claim}");
     }
 
     let contacts = cluster.node.outside().contacts()?;
@@ -172,7 +178,7 @@ async fn follows_its_connections(scene: &Scene, hosts: &Hosts) -> Outcome {
     );
     let bound = json!({ "spec": { "hosts": [hosts.first, hosts.second] } });
     scene.merge::<Connection>("left", bound).await?;
-    comes_to_get(scene, "left", &hosts.second, OUT_THERE).await?;
+    comes_to_get(scene, "left", &hosts.second, OUT_THERE, Instant::now()).await?;
     let going = Tunnel::open(scene, "left", &hosts.first).await?;
     let mut staying = Tunnel::open(scene, "left", &hosts.second).await?;
     let edit = json!({ "spec": { "hosts": [hosts.second, hosts.third] } });
@@ -180,7 +186,7 @@ async fn follows_its_connections(scene: &Scene, hosts: &Hosts) -> Outcome {
     scene.merge::<Connection>("left", edit).await?;
     let (cut, opened) = tokio::try_join!(
         going.comes_to_be_cut(began, AT_ONCE),
-        comes_to_get(scene, "left", &hosts.third, OUT_THERE)
+        comes_to_get(scene, "left", &hosts.third, OUT_THERE, began)
     )?;
     println!("of an edit: the tunnel was cut after {cut:?}, the new host open after {opened:?}");
     assert!(opened < AT_ONCE, "{opened:?}");

@@ -6,20 +6,21 @@ mod dialling;
 use std::process::Command;
 
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::Service;
 use kube::Api;
 use kube::runtime::wait::{await_condition, conditions};
 use sandgate_e2e::node_cluster::{Options, values};
-use sandgate_e2e::real_node::{NODE_ADDRESS, OUTSIDE};
+use sandgate_e2e::pair::{GRACE, Pair};
+use sandgate_e2e::real_node::{EVERYDAY, NODE_ADDRESS, OUTSIDE};
 use sandgate_e2e::scene::Scene;
-use sandgate_e2e::scene::manifests::service;
+use sandgate_e2e::scene::manifests::{claim_with, hosts, service};
 use sandgate_e2e::{Failure, NodeCluster, Outcome, manifests};
 use sandgate_shared::render::Installation as Names;
 use serde_json::{Value, json};
 
 use dialling::{Targets, comes_to_get_all, comes_to_reach, dialling, got, labels, reaches, server};
 
-use crate::workload::{bring_caller, is_ready, until_called};
+use crate::own_egress::{SERVES, tunnel::is_refused};
+use crate::workload::{bring_caller, class, cluster_ip, is_ready, until_called};
 
 /// What every DNS of the cluster knows.
 const NAME: &str = "kubernetes.default.svc.cluster.local";
@@ -29,7 +30,8 @@ const DNS: &str = "10.96.0.10";
 
 /// Values of an installation that is told this of its network. Its one pod hands over sooner than two.
 fn told(network: &Value) -> Value {
-    values(&json!({ "replicas": 1, "network": network }))
+    let operator = json!({ "sandboxAPI": { "claimPolicyGrace": format!("{}s", GRACE.as_secs()) } });
+    values(&json!({ "replicas": 1, "network": network, "operator": operator }))
 }
 
 /// Tells the installation something else of its network.
@@ -50,13 +52,6 @@ async fn claims(scene: &Scene, name: &str, targets: &Targets, egress: &Value) ->
     scene
         .claims_class(name, &dialling(name, targets, egress))
         .await
-}
-
-/// Where whoever resolves the Service's name finds it.
-async fn cluster_ip(scene: &Scene, service: &str) -> Outcome<String> {
-    let found = scene.api::<Service>().get(service).await?;
-    let address = found.spec.and_then(|spec| spec.cluster_ip);
-    address.ok_or_else(|| Failure::saying(format!("{service} has no address")))
 }
 
 /// Starts a server and waits until it is ready; returns its address.
@@ -138,13 +133,32 @@ async fn where_packets_are_judged_before_translation_services_are_reached_once_i
     assert_eq!(ever, open);
     let sandbox = cluster_ip(&scene, "reaching-sandbox").await?;
     let sandbox = [("sandbox", format!("tcp:{sandbox}:8080"))];
-    let (stranger, (), ()) = tokio::try_join!(
+    let (stranger, (), (), ()) = tokio::try_join!(
         got(&scene, "neighbour", &sandbox),
         until_called(&scene, &bound, true),
         reaches(&scene, "shut", labels([])),
+        asks_its_proxy(&cluster, &scene),
     )?;
     assert_eq!(stranger, labels([]));
     Ok(())
+}
+
+/// A sandbox whose Connection names a host is answered by its proxy, at the address of the proxy's Service.
+async fn asks_its_proxy(cluster: &NodeCluster, scene: &Scene) -> Outcome {
+    Pair::ours(cluster).in_force().await?;
+    scene.accepts(&hosts("site", &["site.test"])).await?;
+    let fields = json!({
+        "args": ["sh", "-c", SERVES],
+        "connections": [{ "role": "site" }],
+    });
+    scene.accepts(&class("asking", EVERYDAY, &fields)).await?;
+    let bound = json!({ "connections": [{ "role": "site", "connection": "site" }] });
+    let operator = scene.operator().await?;
+    operator
+        .accepts(&claim_with("asking", "asking", &bound))
+        .await?;
+    scene.bound("asking").await?;
+    is_refused(scene, "asking", "other.test:443", (403, "host-not-allowed")).await
 }
 
 /// Where NodeLocal DNSCache answers.

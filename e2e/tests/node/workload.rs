@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod, Service};
 use kube::ResourceExt;
 use kube::api::ListParams;
 use sandgate_e2e::namespace::DEADLINE;
@@ -162,4 +162,11 @@ pub fn is_ready(pod: &Pod) -> bool {
     let conditions = status.and_then(|status| status.conditions.as_deref());
     let mut conditions = conditions.unwrap_or_default().iter();
     conditions.any(|it| it.type_ == "Ready" && it.status == "True")
+}
+
+/// Where whoever resolves the Service's name finds it.
+pub async fn cluster_ip(scene: &Scene, service: &str) -> Outcome<String> {
+    let found = scene.api::<Service>().get(service).await?;
+    let address = found.spec.and_then(|spec| spec.cluster_ip);
+    address.ok_or_else(|| Failure::saying(format!("{service} has no address")))
 }

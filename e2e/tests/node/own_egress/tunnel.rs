@@ -44,9 +44,14 @@ pub async fn gets(scene: &Scene, claim: &str, host: &str, name: &str) -> Outcome
     Err(Failure::saying(format!("{claim} got of {host}: {said:?}")))
 }
 
-/// The same until it is so; how long that took.
-pub async fn comes_to_get(scene: &Scene, claim: &str, host: &str, name: &str) -> Outcome<Duration> {
-    let began = Instant::now();
+/// The same until it is so; how long after `began` that was.
+pub async fn comes_to_get(
+    scene: &Scene,
+    claim: &str,
+    host: &str,
+    name: &str,
+    began: Instant,
+) -> Outcome<Duration> {
     loop {
         match gets(scene, claim, host, name).await {
             Ok(()) => return Ok(began.elapsed()),
