@@ -3,6 +3,7 @@
 
 pub mod tunnel;
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::apps::v1::Deployment;
@@ -37,6 +38,9 @@ const OUT_THERE: &str = "outside";
 
 /// What the test host calls itself.
 const FIXTURE: &str = "fixture";
+
+/// The pod that may read proxies' metrics.
+const SCRAPER: &str = "scraper";
 
 /// A workload that answers, and ends when it is told to.
 pub const SERVES: &str =
@@ -100,13 +104,14 @@ fn address(pod: &Pod) -> String {
     status.pod_ip.clone().unwrap()
 }
 
-/// An ordinary pod that nobody shuts in.
-async fn bring_neighbour(scene: &Scene) -> Outcome {
+/// An ordinary pod that nobody shuts in, with its name as label `app`.
+async fn bring(scene: &Scene, name: &str) -> Outcome {
     let fields = json!({ "image": EVERYDAY, "args": ["sh", "-c", SERVES] });
-    let mut pod = ordinary_pod("neighbour", &fields);
+    let mut pod = ordinary_pod(name, &fields);
+    pod["metadata"]["labels"] = json!({ "app": name });
     pod["spec"]["terminationGracePeriodSeconds"] = json!(1);
     scene.accepts(&pod).await?;
-    scene.becomes("neighbour", "is ready", is_ready).await?;
+    scene.becomes(name, "is ready", is_ready).await?;
     Ok(())
 }
 
@@ -143,12 +148,13 @@ async fn reaches_its_hosts_alone(cluster: &NodeCluster, scene: &Scene, hosts: &H
         ("dns-by-tcp", dial(DNS, 53)),
         ("dns", format!("busybox nslookup {} {DNS}", hosts.first)),
     ];
-    let set = |labels: &[&str]| labels.iter().map(ToString::to_string).collect();
+    let set =
+        |labels: &[&str]| -> BTreeSet<String> { labels.iter().map(ToString::to_string).collect() };
     // They are there, for who is let through.
-    assert_eq!(
-        succeed(scene, "neighbour", &targets).await?,
-        set(&["first", "second", "dns-by-tcp", "dns"])
-    );
+    let mut outside = set(&["first", "second", "dns-by-tcp", "dns"]);
+    assert_eq!(succeed(scene, "neighbour", &targets).await?, outside);
+    outside.append(&mut set(&["admin-of-left", "admin-of-right"]));
+    assert_eq!(succeed(scene, SCRAPER, &targets).await?, outside);
     let own = [
         ("left", set(&["proxy-of-left"])),
         ("right", set(&["proxy-of-right", "service-of-right"])),
@@ -280,6 +286,8 @@ async fn reaches_a_test_host(scene: &Scene, operator: &Writer, hosts: &Hosts) ->
 async fn start() -> Outcome<(NodeCluster, Scene, Hosts, Writer)> {
     let mut options = test_host::options();
     options.prepared.push(fixture());
+    let from = json!([{ "podSelector": { "matchLabels": { "app": SCRAPER } } }]);
+    options.values["sandbox"]["egressProxy"]["metricsFrom"] = from;
     let cluster = Box::pin(NodeCluster::start(options)).await?;
     let scene = Scene::on(&cluster, "egress").await?;
     let hosts = name_the_outside(&scene).await?;
@@ -298,7 +306,7 @@ async fn start() -> Outcome<(NodeCluster, Scene, Hosts, Writer)> {
 async fn a_sandbox_reaches_the_hosts_of_its_connections_through_its_own_proxy_and_nothing_else()
 -> Outcome {
     let (mut cluster, scene, hosts, operator) = Box::pin(start()).await?;
-    bring_neighbour(&scene).await?;
+    tokio::try_join!(bring(&scene, "neighbour"), bring(&scene, SCRAPER))?;
     connection(&scene, "left", &hosts.first).await?;
     connection(&scene, "private", PRIVATE).await?;
     connection(&scene, "right", &hosts.second).await?;
