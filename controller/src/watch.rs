@@ -155,9 +155,16 @@ impl Intake {
                 index.begin_listing(self.source);
                 BTreeSet::new()
             }
-            Event::InitApply(object) | Event::Apply(object) => self.observe(object),
+            Event::InitApply(object) => self.observe(object),
             Event::InitDone => self.listed(),
-            Event::Delete(object) => index.forget(self.source, &object),
+            Event::Apply(object) => {
+                self.told();
+                self.observe(object)
+            }
+            Event::Delete(object) => {
+                self.told();
+                index.forget(self.source, &object)
+            }
         }
     }
 
@@ -178,8 +185,15 @@ impl Intake {
     fn listed(&self) -> BTreeSet<Subject> {
         let concerned = self.watches.index.end_listing(self.source);
         self.doubt();
+        self.told();
         self.watches.synced.mark(self.source);
         concerned
+    }
+
+    fn told(&self) {
+        if self.source == Source::Runtimes {
+            self.watches.confirmed.told();
+        }
     }
 
     fn doubt(&self) {

@@ -132,6 +132,7 @@ impl World {
             concerned.extend(self.watches.index.observe(source, object).unwrap());
         }
         concerned.extend(self.watches.index.end_listing(source));
+        self.watches.confirmed.told();
         concerned
     }
 

@@ -18,6 +18,9 @@ pub struct Confirmed(Mutex<Known>);
 struct Known {
     /// How often all that was known was doubted.
     doubted: u64,
+    /// Whether the watch has told anything since: until then it may be down, and what is read is so at that
+    /// moment only.
+    tells: bool,
     runtimes: BTreeSet<Key>,
 }
 
@@ -41,16 +44,22 @@ impl Confirmed {
     /// Takes in that the runtime was read, and found as the index holds it.
     pub fn settle(&self, doubt: Doubt) {
         let mut known = self.lock();
-        if known.doubted == doubt.number {
+        if known.tells && known.doubted == doubt.number {
             known.runtimes.insert(doubt.runtime);
         }
     }
 
-    /// Everything is in doubt.
+    /// Everything is in doubt: the watch broke.
     pub(super) fn doubt_all(&self) {
         let mut known = self.lock();
         known.doubted = known.doubted.wrapping_add(1);
+        known.tells = false;
         known.runtimes.clear();
+    }
+
+    /// The watch told something: it is there, and will tell what becomes of each.
+    pub(crate) fn told(&self) {
+        self.lock().tells = true;
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {

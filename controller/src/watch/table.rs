@@ -146,18 +146,10 @@ impl<V, G: Hash + Eq> Table<V, G> {
         (true, self.put(key, version, value))
     }
 
-    /// Takes in what a write of ours returned, unless the watch has been there already. Returns whether
-    /// it was news, and what stood before.
-    pub fn wrote(&mut self, key: Key, version: u64, value: V) -> (bool, Option<V>) {
-        if version <= self.delivered {
-            return (false, None);
-        }
-        (true, self.put(key, version, value))
-    }
-
-    /// Takes in what was read beside the watch, which may be ahead of it or behind. A listing under way
-    /// learns nothing from it. Returns whether it was news, and what stood before.
-    pub fn read(&mut self, key: Key, version: u64, value: V) -> (bool, Option<V>) {
+    /// Takes in what was learnt beside the watch: what a write of ours returned, or what was read. It may be ahead
+    /// of the watch or behind. A listing under way learns nothing from it. Returns whether it was news, and what
+    /// stood before.
+    pub fn learn(&mut self, key: Key, version: u64, value: V) -> (bool, Option<V>) {
         if self.lacks(&key, version) {
             (true, self.put(key, version, value))
         } else {

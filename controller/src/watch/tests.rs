@@ -58,16 +58,29 @@ fn runtimes_are_in_doubt_again_once_their_watch_breaks_or_has_listed_them() {
     let key = Key::new("ns", "rt");
     let confirmed = &runtimes.watches.confirmed;
     let settle = || confirmed.settle(confirmed.doubt(&key).unwrap());
+    let list = || {
+        runtimes.event(Event::Init);
+        runtimes.event(Event::InitApply(runtime.clone()));
+        runtimes.event(Event::InitDone);
+    };
+    // Before the first list nothing is known for longer than the moment it is read.
     settle();
-    runtimes.broke(&refusal(503));
     settle();
-    runtimes.event(Event::Init);
-    runtimes.event(Event::InitApply(runtime.clone()));
-    runtimes.event(Event::InitDone);
+    list();
+    settle();
+    assert!(confirmed.doubt(&key).is_none());
+    list();
     settle();
     claims.broke(&refusal(503));
     runtimes.event(Event::Apply(runtime.clone()));
-    runtimes.event(Event::Delete(runtime));
+    runtimes.event(Event::Delete(runtime.clone()));
+    assert!(confirmed.doubt(&key).is_none());
+    // Nor is it while a watch that broke has not told anything again.
+    runtimes.broke(&refusal(503));
+    settle();
+    settle();
+    runtimes.event(Event::Apply(runtime));
+    settle();
     assert!(confirmed.doubt(&key).is_none());
 }
 
@@ -77,6 +90,7 @@ fn what_is_read_for_a_doubt_does_not_settle_a_later_one() {
     let (confirmed, key) = (Confirmed::default(), Key::new("ns", "rt"));
     let doubt = confirmed.doubt(&key).unwrap();
     confirmed.doubt_all();
+    confirmed.told();
     confirmed.settle(doubt);
     assert!(confirmed.doubt(&key).is_some());
     assert!(confirmed.doubt(&Key::new("ns", "other")).is_some());

@@ -138,7 +138,7 @@ impl State {
             ObjectKind::EgressService | ObjectKind::Service => &mut self.services,
             ObjectKind::EgressDeployment | ObjectKind::Deployment => &mut self.deployments,
         };
-        table.wrote(key, version, live);
+        table.learn(key, version, live);
     }
 
     pub(super) fn target(&self, service: &Key) -> Option<AllowedTarget> {

@@ -15,7 +15,7 @@ fn a_newer_version_replaces_an_older_one_and_never_the_other_way_round() {
     let mut table = table();
     assert_eq!(table.observe(key("a"), 5, "first"), (true, None));
     assert_eq!(table.observe(key("a"), 7, "second"), (true, Some("first")));
-    table.wrote(key("a"), 9, "written");
+    table.learn(key("a"), 9, "written");
     assert!(!table.observe(key("a"), 8, "stale").0);
     assert_eq!(table.get(&key("a")), Some(&"written"));
 }
@@ -26,7 +26,7 @@ fn a_write_that_the_watch_has_overtaken_changes_nothing() {
     table.observe(key("a"), 5, "made");
     table.remove(&key("a"), 8);
     // The answer to our own POST (version 5) is read only now.
-    table.wrote(key("a"), 5, "made");
+    table.learn(key("a"), 5, "made");
     assert_eq!(table.get(&key("a")), None);
 }
 
@@ -34,7 +34,7 @@ fn a_write_that_the_watch_has_overtaken_changes_nothing() {
 fn the_end_of_an_object_does_not_take_its_successor_out() {
     let mut table = table();
     table.observe(key("a"), 5, "old");
-    table.wrote(key("a"), 9, "new");
+    table.learn(key("a"), 9, "new");
     assert_eq!(table.remove(&key("a"), 7), None);
     assert_eq!(table.get(&key("a")), Some(&"new"));
 }
@@ -45,11 +45,23 @@ fn what_a_whole_listing_does_not_show_is_gone_and_what_it_shows_stays_as_we_wrot
     table.observe(key("stays"), 1, "s");
     table.observe(key("goes"), 2, "g");
     table.begin_listing();
-    table.wrote(key("ours"), 9, "as written");
+    table.learn(key("ours"), 9, "as written");
     table.observe(key("stays"), 1, "s");
     table.observe(key("ours"), 5, "as listed");
     assert_eq!(table.end_listing(), vec![(key("goes"), 2)]);
     assert_eq!(table.get(&key("ours")), Some(&"as written"));
+}
+
+// Proves: C-008
+#[test]
+fn what_we_wrote_while_a_listing_is_under_way_is_known_at_once_whatever_was_listed_before_it() {
+    let mut table = table();
+    table.observe(key("b"), 4, "waits");
+    table.begin_listing();
+    // One page of two: the object is on the other.
+    table.observe(key("a"), 20, "listed");
+    assert_eq!(table.learn(key("b"), 9, "admitted"), (true, Some("waits")));
+    assert!(table.end_listing().contains(&(key("b"), 9)));
 }
 
 // Proves: O-037
@@ -57,7 +69,7 @@ fn what_a_whole_listing_does_not_show_is_gone_and_what_it_shows_stays_as_we_wrot
 fn what_we_wrote_and_somebody_deleted_before_it_could_be_listed_is_gone() {
     let mut table = table();
     table.begin_listing();
-    table.wrote(key("baseline"), 9, "b");
+    table.learn(key("baseline"), 9, "b");
     // Deleted as version 10; the listing is of version 11, and no watch will ever tell of it.
     for (key, version) in table.end_listing() {
         table.remove(&key, version);
@@ -78,12 +90,12 @@ fn without_a_listing_nothing_is_gone() {
 fn what_was_read_beside_the_watch_counts_where_it_is_newer_than_what_the_watch_told() {
     let mut table = table();
     table.observe(key("a"), 5, "told");
-    assert_eq!(table.read(key("a"), 5, "same"), (false, None));
-    assert_eq!(table.read(key("a"), 9, "read"), (true, Some("told")));
-    assert_eq!(table.read(key("a"), 8, "older"), (false, None));
+    assert_eq!(table.learn(key("a"), 5, "same"), (false, None));
+    assert_eq!(table.learn(key("a"), 9, "read"), (true, Some("told")));
+    assert_eq!(table.learn(key("a"), 8, "older"), (false, None));
     // The watch told that it is gone, after what was read.
     table.remove(&key("b"), 12);
-    assert_eq!(table.read(key("b"), 11, "gone"), (false, None));
+    assert_eq!(table.learn(key("b"), 11, "gone"), (false, None));
     assert_eq!(table.get(&key("b")), None);
 }
 
@@ -92,7 +104,7 @@ fn what_was_read_while_a_listing_is_under_way_stays_only_if_the_listing_shows_it
     let mut table = table();
     table.begin_listing();
     table.observe(key("b"), 20, "listed");
-    assert_eq!(table.read(key("a"), 9, "read"), (true, None));
+    assert_eq!(table.learn(key("a"), 9, "read"), (true, None));
     assert_eq!(table.end_listing(), vec![(key("a"), 9)]);
 }
 

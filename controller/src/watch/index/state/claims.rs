@@ -64,7 +64,7 @@ impl State {
         claim: SandboxClaim,
     ) -> BTreeSet<Subject> {
         let after = Place::of(&claim);
-        let (news, before) = self.claims.wrote(key.clone(), version, claim);
+        let (news, before) = self.claims.learn(key.clone(), version, claim);
         self.took_in(key, news, false, before.as_ref(), after.as_ref())
     }
 
@@ -76,7 +76,7 @@ impl State {
         claim: SandboxClaim,
     ) {
         let after = Place::of(&claim);
-        let (news, before) = self.claims.read(key.clone(), version, claim);
+        let (news, before) = self.claims.learn(key.clone(), version, claim);
         self.took_in(key, news, false, before.as_ref(), after.as_ref());
     }
 
