@@ -2,8 +2,9 @@
 //!
 //! Several workers judge at once, and what one of them writes is known to the others only when the API
 //! server has answered: a place is taken here first, also by whom nothing limits, since he counts for others.
-//! A promise whose fate is unknown, since the answer was lost, stands: the claim is granted its place again
-//! until a write of its status has an answer. One of which nothing was written is taken back.
+//! A promise whose fate is unknown, since the answer was lost, stands until the claim was read anew: then it is
+//! known, and a claim that was not admitted is judged by what is so by then. One of which nothing was written is
+//! taken back.
 //!
 //! Claims of one sandbox may each allow another number of instances. One that would be too many for a claim
 //! that is being admitted comes after it, or that one would be written under a limit that is exceeded by then.
@@ -102,6 +103,13 @@ impl Ledger {
         if let Some(promise) = account.and_then(|account| account.promised.get_mut(uid)) {
             promise.written = true;
         }
+    }
+
+    /// Whether it is unknown what became of the claim's admission.
+    pub fn is_unsure(&self, runtime: &Key, uid: &str) -> bool {
+        let accounts = self.lock();
+        let promises = accounts.get(runtime).map(|account| &account.promised);
+        promises.is_some_and(|all| all.get(uid).is_some_and(|promise| promise.written))
     }
 
     /// A look at a claim came to nothing: what was promised to it is taken back, unless it may be written. Whoever

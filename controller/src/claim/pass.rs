@@ -36,6 +36,9 @@ impl Reconciler {
             self.places.gone(claim);
             return Ok(Pass::Done(None));
         };
+        if self.places.is_unsure(&observed.claim) {
+            return self.read_anew(&observed.claim).await;
+        }
         observed.memory = self.memories.recall(claim, &observed.claim);
         let fixtures = self.gather.fixtures(plan::fixture_services(&self.settings));
         observed.services.extend(fixtures);
@@ -116,20 +119,21 @@ impl Reconciler {
                 self.places.settle(&observed.claim);
                 Ok(Pass::Done(None))
             }
-            Reported::Stale => {
-                let exists = self
-                    .gather
-                    .refreshed(claim)
-                    .await
-                    .map_err(ReconcileError::Gather)?;
-                self.places.settle(&observed.claim);
-                Ok(if exists {
-                    Pass::Again
-                } else {
-                    Pass::Done(None)
-                })
-            }
+            Reported::Stale => self.read_anew(&observed.claim).await,
         }
+    }
+
+    /// Reads the claim into the index. What became of its admission is known then: who was not admitted asks again,
+    /// and the limits may be others by now.
+    async fn read_anew(&self, claim: &SandboxClaim) -> Result<Pass, ReconcileError> {
+        let exists = self.gather.refreshed(&Key::of(&claim.metadata)).await;
+        let exists = exists.map_err(ReconcileError::Gather)?;
+        self.places.settle(claim);
+        Ok(if exists {
+            Pass::Again
+        } else {
+            Pass::Done(None)
+        })
     }
 
     /// What is to be done for the claim; `None` if another's admission has to be answered first. Its directory is

@@ -65,6 +65,13 @@ impl Places {
         }
     }
 
+    /// Whether it is unknown what became of the claim's admission: its write had no answer. The claim is to be read
+    /// anew, which tells, as the API server ends a request whose client has hung up.
+    pub(super) fn is_unsure(&self, claim: &SandboxClaim) -> bool {
+        let runtime = Key::of_runtime(claim);
+        runtime.is_some_and(|runtime| self.ledger.is_unsure(&runtime, uid(claim)))
+    }
+
     /// A look at the claim failed. What was granted to it is free again if nothing of it was written: its next
     /// look may be a minute away, and the limits others by then.
     pub(super) fn give_up(&self, claim: &SandboxClaim) {

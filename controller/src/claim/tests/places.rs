@@ -251,6 +251,25 @@ async fn a_place_of_which_nothing_was_written_is_given_by_the_limits_that_stand_
 }
 
 // Proves: C-008
+#[rstest]
+#[case::it_was_not_carried_out(Fault::Before, "Queued")]
+#[case::it_was(Fault::After, "Pending")]
+#[tokio::test]
+async fn what_became_of_an_admission_without_an_answer_is_read_before_it_is_written_again(
+    #[case] fault: Fault,
+    #[case] becomes: &str,
+) {
+    let world = World::limited(&json!(1));
+    world.server.fail(3, fault);
+    assert_eq!(world.look_at("a").await, Next::Retry);
+    world.limit(&json!(0));
+    world.look_at("a").await;
+    assert_eq!(world.phase_of("a"), becomes);
+    world.look_at("b").await;
+    assert_eq!(world.phase_of("b"), "Queued");
+}
+
+// Proves: C-008
 #[tokio::test(start_paused = true)]
 async fn an_admission_that_is_never_answered_is_waited_for_no_longer_than_the_term_lasts() {
     let world = World::limited(&json!(1));
