@@ -9,6 +9,7 @@ pub mod history;
 pub mod judge;
 
 use std::fmt;
+use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -30,8 +31,8 @@ pub const DEEDS: u32 = 90;
 /// How long everything may take to come to its end once nothing happens any more. A Lease may have to run
 /// out, and who found the API server away pauses.
 const SETTLES_WITHIN: Duration = Duration::from_mins(2);
-/// How long it has to stay as it is then.
-const STAYS: Duration = Duration::from_secs(2);
+/// How long it has to stay as it is then: longer than whoever found a watch broken waits before it is begun anew.
+const STAYS: Duration = Duration::from_secs(5);
 /// The history is looked at this often.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How long a namespace may be without its baseline policy where nothing else fails.
@@ -66,6 +67,8 @@ pub struct Report {
     pub baseline_away: Option<Duration>,
     /// How long it took at the end until a sandbox knew another Service of its proxy.
     pub proxy_away: Option<Duration>,
+    /// What each controller logged, by its name; only where something was found.
+    pub logs: Vec<(String, String)>,
 }
 
 impl Report {
@@ -179,7 +182,7 @@ pub async fn run(seed: u64, length: u32) -> Outcome<Report> {
         findings.extend(judge::judge_witnessed(&changes, &asked));
     }
     cluster.control_plane.check()?;
-    Ok(Report {
+    let mut report = Report {
         seed,
         claims: judge::made(&changes),
         admitted: judge::admitted(&changes),
@@ -192,7 +195,15 @@ pub async fn run(seed: u64, length: u32) -> Outcome<Report> {
         course: course::course(&changes),
         baseline_away,
         proxy_away,
-    })
+        logs: Vec::new(),
+    };
+    if !report.is_sound() {
+        for (number, controller) in actors.controllers.iter().enumerate() {
+            let log = fs::read_to_string(controller.service.log())?;
+            report.logs.push((format!("controller-{number}"), log));
+        }
+    }
+    Ok(report)
 }
 
 /// Waits until everything has come to its end and stays so; says what has not.

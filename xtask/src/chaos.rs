@@ -1,9 +1,11 @@
 //! `cargo xtask chaos`: two controllers under faults and blows drawn from a seed, judged by laws. Does
 //! I/O.
 
+use std::fs;
 use std::ops::Range;
+use std::path::Path;
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use futures::{StreamExt as _, stream};
 use sandgate_e2e::chaos::{self, Report};
@@ -42,6 +44,19 @@ impl Flags {
     }
 }
 
+/// Where the logs of controllers of broken seeds are kept. `RUST_LOG` says how much is logged.
+const KEPT_LOGS: &str = "target/chaos";
+
+fn keep_logs(report: &Report) -> anyhow::Result<()> {
+    for (name, log) in &report.logs {
+        let file = Path::new(KEPT_LOGS).join(format!("seed-{}-{name}.log", report.seed));
+        fs::create_dir_all(KEPT_LOGS).with_context(|| format!("failed to make {KEPT_LOGS}"))?;
+        fs::write(&file, log).with_context(|| format!("failed to keep {}", file.display()))?;
+        println!("  its log: {}", file.display());
+    }
+    Ok(())
+}
+
 /// Plays every seed and prints a line for each; all that happened for one that breaks a law.
 ///
 /// # Errors
@@ -66,6 +81,9 @@ pub async fn run(flags: Flags) -> anyhow::Result<()> {
         match &report {
             Ok(report) => println!("{report}"),
             Err(why) => println!("{why}"),
+        }
+        if let Ok(report) = &report {
+            keep_logs(report)?;
         }
         if !report.is_ok_and(|report: Report| report.is_sound()) {
             broken.push(seed);

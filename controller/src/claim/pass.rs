@@ -86,6 +86,7 @@ impl Reconciler {
         if lets_in(&observed, &plan) {
             let left = self.places.time_left(observed.admission).await;
             limit = limit.min(left.map_err(ReconcileError::Lead)?);
+            tracing::debug!(%claim, admission = ?observed.admission, "a claim is let in");
         }
         let applied = self.apply.ensure(&plan).await;
         observed.memory.record(&plan, &applied, now);
