@@ -68,6 +68,7 @@ fn every_row_of_the_threat_model_names_a_test_or_says_that_nothing_is_defended()
     let mut known = BTreeSet::new();
     for member in [
         "shared",
+        "egress",
         "certs",
         "paths",
         "webhook",
